@@ -1,6 +1,6 @@
 import type { End, Incident, IncidentStep, Phases, Proof, Trigger } from './incident.ts';
 
-/** Joins the runs of one incident, in any order and however often. */
+/** Merges the runs of one incident, in any order and any number of times. */
 
 /** The phases that do not follow from a step: the time at which a run first saw them. */
 export type ObservedPhase = 'attachmentsGone' | 'disksFreed' | 'attachedElsewhere' | 'running' | 'returned';

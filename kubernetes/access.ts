@@ -13,11 +13,11 @@ import {
   refuseSendingInClear,
 } from './kubeconfig.ts';
 
-/** Makes a link to an API server from a kubeconfig, a token, or a secret that is renewed. */
+/** Creates a link to an API server from a kubeconfig, a token, or a secret that is refreshed. */
 
 /**
- * A credential program may ask a person to log in. So no connection is made ahead for such a user: the program starts
- * when a request needs its credential.
+ * A credential program may ask a person to log in. So for such a user, no connection is opened ahead: the program
+ * starts only when a request needs its credential.
  */
 const linkOf = (config: KubeConfig): Link => {
   const link = httpsLink({
@@ -30,15 +30,14 @@ const linkOf = (config: KubeConfig): Link => {
 };
 
 /**
- * Creates a link from kubeconfigs, merged in the given order. Supports tokens, client certificates, and exec plugins to
- * the extent that the client library does.
- * https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/
+ * Creates a link from kubeconfigs, merged in the given order. Supports tokens, client certificates, and exec plugins as
+ * far as the client library does. https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/
  * @throws InvalidConfiguration
  */
 export const linkFromKubeConfigs = (texts: readonly KubeConfigText[], context: string | null): Link =>
   linkOf(chosenKubeConfig(texts, context));
 
-/** Creates a link from one kubeconfig whose content came from no file. @throws InvalidConfiguration */
+/** Creates a link from one kubeconfig that was not read from a file. @throws InvalidConfiguration */
 export const linkFromKubeConfig = (content: string, context: string | null): Link =>
   linkFromKubeConfigs([{ content, file: null }], context);
 
@@ -73,7 +72,7 @@ const trustOf = ({ ca, cert, key, rejectUnauthorized, servername }: RequestOptio
 
 /**
  * Creates the connection pool for the current cluster. A server on plain http gets a credential only if it runs on this
- * machine: `chosenKubeConfig` has checked that.
+ * machine, which `chosenKubeConfig` has checked.
  */
 const createAgentFor = (config: KubeConfig, options: RequestOptions): ClearAgent => {
   const { server, proxyUrl } = config.getCurrentCluster() ?? { server: '' };
@@ -103,9 +102,9 @@ const kubeConfigAgent = (config: KubeConfig): (() => Promise<ClearAgent>) => {
 
 interface TokenAccess {
   readonly server: string;
-  /** The certificate authority (PEM) of the server's certificate; null when a public authority issued it. */
+  /** The certificate authority (PEM) of the server's certificate; null if a public authority issued the certificate. */
   readonly ca: string | null;
-  /** Called before each request, so that it can renew a token in time. */
+  /** Called before each request, so that it can refresh the token in time. */
   readonly token: () => Promise<string>;
 }
 
@@ -121,22 +120,21 @@ interface Refreshing {
   readonly open: () => Promise<Link>;
   /** Wall clock, epoch ms. */
   readonly now: () => number;
-  /** How long to keep the credentials before reading the secret again, in ms. */
+  /** How long to use the credentials before the secret is read again, in ms. */
   readonly keptFor: number;
 }
 
 const UNAUTHORIZED = 401;
 /**
- * After a 401, a secret that was read this recently is not read again. The secret itself is wrong, and the caller sees
- * the 401.
+ * After a 401, the secret is not read again if it was read less than this time ago. In that case the secret itself is
+ * wrong, and the caller gets the 401.
  */
 const FRESH_FOR_MS = 5_000;
 
 /**
- * Creates a link whose credentials live in a secret. The link reads the secret again after `keptFor`, and immediately
- * when the API server no longer accepts the credentials.
- * A request that was answered with 401 had no effect. The link may therefore send it again under the same permit, even
- * if it is destructive.
+ * Creates a link whose credentials come from a secret. The link reads the secret again after `keptFor`, and immediately
+ * when the API server no longer accepts the credentials. A request that was answered with 401 had no effect. The link
+ * may therefore send it again under the same permit, even if it is destructive.
  */
 export const refreshingLink = async ({ open, now, keptFor }: Refreshing): Promise<Link> => {
   let held = { link: await open(), since: now() };

@@ -20,9 +20,9 @@ import type { Recheck } from '../fencing/model/cluster-facts.ts';
 import { readLease } from './leases.ts';
 import { fenceAnnotation, hasOwnTaint, hasTaint } from './node-facts.ts';
 
-/** Takes one step in the cluster, and reads what has to be checked right before it. */
+/** Takes one step in the cluster, and reads the facts that must be checked right before it. */
 
-/** The access with which a step is applied, and what its recheck has read. */
+/** The access with which a step is applied, and the result of its recheck. */
 export interface StepSession extends ApiSession {
   readonly rechecks: Rechecks;
 }
@@ -86,7 +86,7 @@ export const applyStep = (session: StepSession, step: ClusterStep): Promise<Step
 /** The most bytes that the API server accepts in the note of an Event. */
 const NOTE_BYTES = 1024;
 
-/** Shortens a message to `NOTE_BYTES`. Cuts between characters, never inside one. */
+/** Shortens a message to `NOTE_BYTES`. Cuts only between characters. */
 const shortened = (message: string): string => {
   const bytes = Buffer.from(message);
   if (bytes.length <= NOTE_BYTES) return message;
@@ -94,7 +94,7 @@ const shortened = (message: string): string => {
   return `${cut}…`;
 };
 
-/** Events about Nodes are in a namespace of Kubernetes' choice, and those about a pod in the pod's. */
+/** Events about Nodes are in a fixed namespace, and Events about a pod are in the pod's namespace. */
 const namespaceOf = (about: EventSubject): string => (about.kind === 'Pod' ? about.namespace : EVENT_NAMESPACE);
 
 const referenceTo = (about: EventSubject): V1ObjectReference => ({
@@ -131,8 +131,8 @@ export const recordEvent = async (
 };
 
 /**
- * How long (ms) the Node that a look or a recheck has read serves for the patch of the step that follows. The patch
- * tests what it depends on, so an older Node would only be refused more often.
+ * How long (ms) a Node from a look or a recheck may be used for the patch of the next step. The patch tests everything
+ * on which it depends, so an older Node would only cause more refusals.
  */
 const NODE_REUSED_FOR_MS = 500;
 
@@ -140,9 +140,9 @@ const NODE_REUSED_FOR_MS = 500;
 export interface Rechecks {
   /** Reads again what a step depends on: the Node's uid, record, and taints, and the Lease. */
   readonly read: (reader: Reader, node: string) => Promise<Recheck>;
-  /** Keeps a Node that was asked for at this time (ms). */
+  /** Stores a Node that was requested at this time (ms). */
   readonly keepNode: (node: V1Node, at: number) => void;
-  /** Returns the Node as it was read last, once, or null if it has to be read again. */
+  /** Returns the stored Node once, or null if it must be read again. */
   readonly takeNode: (node: string) => V1Node | null;
 }
 

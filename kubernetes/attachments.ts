@@ -16,8 +16,9 @@ import { attachmentIdentitySource } from './node.ts';
 import { readVolume } from './volumes.ts';
 
 /**
- * VolumeAttachments: their names, whose they are, and the changes to them. The name of a Node proves nothing about the
- * owner, because a later machine may use the same name. What the attacher recorded on the attachment does.
+ * VolumeAttachments: their names, their machines, and the changes to them. The name of a Node does not show the machine
+ * of an attachment, because a later machine may use the same name. The machine id that the attacher wrote on the
+ * attachment shows it.
  */
 
 /**
@@ -45,9 +46,7 @@ export const attachmentFacts = (attachment: V1VolumeAttachment): AttachmentFacts
 export const readAttachment = (reader: Reader, name: string): Promise<V1VolumeAttachment | null> =>
   reader.readIfPresent(StorageV1Api, { name }, (storage, key) => storage.readVolumeAttachment(key));
 
-/**
- * Returns the machine that the attacher recorded on the attachment, or null when it recorded no machine of this cloud.
- */
+/** Returns the machine whose id the attacher wrote on the attachment, or null if it wrote no id of this cloud. */
 const recordedMachine = (
   attachment: V1VolumeAttachment,
   { machineOf }: Pick<NodeQuery, 'machineOf'>,
@@ -57,8 +56,8 @@ const recordedMachine = (
 };
 
 /**
- * Returns a filter that keeps the attachments which may belong to the queried machine. An attachment that records
- * another machine belongs to another Node of the same name.
+ * Returns a filter that keeps the attachments which may belong to the queried machine. An attachment with another
+ * machine's id belongs to another Node with the same name.
  */
 export const mayBelongTo =
   (query: NodeQuery) =>
@@ -78,7 +77,7 @@ export const listAttachmentsOnNode = async (reader: Reader, node: string): Promi
 
 /**
  * Lists those attachments to a Node of this name that may belong to the queried machine. The search does not use the
- * Node's status, so it also finds attachments that the status no longer names.
+ * Node's status, so it also finds attachments that the status no longer lists.
  */
 export const searchAttachments = async (
   reader: Reader,
@@ -96,9 +95,7 @@ export const readAttachedVolumes = async (
   return volumes.filter((volume) => volume !== null);
 };
 
-/**
- * The names of attachments to one Node that record the same identity source. A null source means that they record none.
- */
+/** The names of attachments to one Node that have the same identity source. A null source means that they have none. */
 export interface AttachmentGroup {
   readonly source: IdentitySource | null;
   readonly names: readonly string[];
@@ -122,8 +119,8 @@ const noteAttachment = (found: Map<string, Map<string, NotedSource>>, attachment
 };
 
 /**
- * Keeps one machine id per driver for each Node with a fresh Lease: enough to detect a second machine under the same
- * Node name.
+ * Stores one machine id per driver for each Node with a fresh Lease, which is sufficient to detect a second machine
+ * with the same Node name.
  */
 const watchForReusedNames = () => {
   const ids = new Map<string, string>();
@@ -155,9 +152,9 @@ const readAttached = async (
 };
 
 /**
- * Lists the attachments of two kinds of Nodes: Nodes without a fresh Lease, and Nodes for whose name one driver
- * recorded two machines. In the second case, a living Node may have the name of a dead one.
- * Nodes of the second kind are rare. The function reads the list again for them, so that it never keeps the whole list.
+ * Lists the attachments of two kinds of Nodes: Nodes without a fresh Lease, and Nodes for whose name one driver wrote
+ * two machine ids. In the second case, a living Node may have the name of a dead one. Nodes of the second kind are
+ * rare. For them, the function reads the list again, so that it never holds the whole list in memory.
  */
 export const groupSuspectAttachments = async (reader: Reader, fresh: ReadonlySet<string>): Promise<ByNode> => {
   const { contested, watch } = watchForReusedNames();
@@ -174,11 +171,13 @@ export const groupSuspectAttachments = async (reader: Reader, fresh: ReadonlySet
 };
 
 export interface LeftoverAttachments {
-  /** Attachments on which the attacher recorded exactly this machine. */
+  /** Attachments on which the attacher wrote exactly this machine's id. */
   readonly own: readonly V1VolumeAttachment[];
-  /** Attachments to a Node with one of the machine's names, on which no machine is recorded. */
+  /** Attachments to a Node with one of the machine's names, without any machine id. */
   readonly unattributed: readonly V1VolumeAttachment[];
-  /** Names of Nodes to which another machine's disks are attached. Another Node has taken each of these names. */
+  /**
+   * Names of Nodes to which another machine's disks are attached. Another machine's Node now uses each of these names.
+   */
   readonly reusedNodeNames: ReadonlySet<string>;
 }
 
@@ -216,8 +215,8 @@ const listLeftoverAttachments = async (reader: Reader, request: LookRequest): Pr
 };
 
 /**
- * Returns what the attachments show about a machine without a Node. Reads only `request.attachments` if they are known,
- * and the list of all attachments otherwise.
+ * Returns what the attachments show about a machine without a Node. If `request.attachments` is known, reads only
+ * these. Otherwise, lists all attachments.
  */
 export const readLeftoverAttachments = async (reader: Reader, request: LookRequest): Promise<LeftoverAttachments> => {
   if (!request.attachments) return listLeftoverAttachments(reader, request);
@@ -242,8 +241,8 @@ export const deleteAttachment = (
   );
 
 /**
- * Nudges the attacher, or takes the nudge off. Any change of an attachment's metadata makes the attacher try again
- * immediately, regardless of its back-off.
+ * Sets or removes a nudge. Any change of an attachment's metadata makes the attacher try again immediately, regardless
+ * of its back-off.
  */
 export const setNudge = async (
   { writer, now }: ApiSession,

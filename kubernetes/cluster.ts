@@ -15,7 +15,7 @@ import { versionReader } from './doctor.ts';
 import { readSettings } from './settings-map.ts';
 import { findSuspects } from './suspects.ts';
 
-/** Combines the reads and the writes into the `Cluster` that the loop asks. */
+/** Combines the reads and the writes into the `Cluster` that the loop uses. */
 
 export interface ClusterOptions {
   readonly name: string;
@@ -23,7 +23,7 @@ export interface ClusterOptions {
   readonly clock: CallClock;
   /** The longest time that one request may take, in ms. */
   readonly callLasts?: number;
-  /** Returns a number from 0 to 1 that scales the pause when many clients write the ledger at the same time. */
+  /** Returns a number from 0 to 1 that scales the pause if many clients write the ledger at the same time. */
   readonly jitter?: () => number;
 }
 
@@ -32,16 +32,13 @@ const CALL_LASTS_MS = 10_000;
 export const openConnection = ({ link, clock, callLasts = CALL_LASTS_MS }: ClusterOptions): Connection =>
   createConnection(link, clock, callLasts);
 
-/**
- * Returns a Kubernetes cluster behind the interface that fencing needs. Close the link when you no longer need the
- * cluster.
- */
+/** Returns the `Cluster` interface for a Kubernetes cluster. Close the link after use. */
 export const createCluster = ({ jitter = Math.random, ...options }: ClusterOptions): Cluster =>
   clusterFromConnection(options.name, openConnection(options), jitter);
 
 type Jitter = NonNullable<ClusterOptions['jitter']>;
 
-/** Returns what each call needs, with what one call prepares for the next. */
+/** Returns what each call needs, including what one call prepares for the next. */
 const sessionsOver = ({ reader, writer, clock }: Connection, jitter: Jitter, entriesKept?: number) => {
   const rechecks = createRechecks(clock);
   const session = (permit: Permit, signal: AbortSignal): StepSession => ({
@@ -60,7 +57,7 @@ const sessionsOver = ({ reader, writer, clock }: Connection, jitter: Jitter, ent
   return { rechecks, ledger: createLedger(clock, entriesKept), session, registry };
 };
 
-/** Returns the look, which also reads for a reservation that may follow, and for a patch of the Node. */
+/** Returns the look. It also reads what a following reservation and a following patch of the Node need. */
 const lookOver = ({ reader, clock }: Connection, { prepare }: Ledger, { keepNode }: Rechecks) => {
   const version = versionReader(clock);
   return async (request: LookRequest, signal: AbortSignal): Promise<ClusterFacts> => {
@@ -74,8 +71,8 @@ const lookOver = ({ reader, clock }: Connection, { prepare }: Ledger, { keepNode
 };
 
 /**
- * Returns a cluster behind the interface that fencing needs, over a connection to its API server. `entriesKept` is how
- * many finished fences keep their entries in the ledger, if not as many as usual.
+ * Returns the `Cluster` interface over a connection to an API server. `entriesKept`: the number of finished fences that
+ * keep their entries in the ledger, if it differs from the default.
  */
 export const clusterFromConnection = (
   name: string,

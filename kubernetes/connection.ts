@@ -35,13 +35,13 @@ export const callClock: CallClock = {
 const TRIES = 4;
 const FIRST_PAUSE_MS = 200;
 /**
- * The longest pause before another try. If a server asks for a longer one, the read fails. The caller or the queue
- * tries again later.
+ * The longest pause before another try. If a server requests a longer pause, the read fails. The caller or the queue
+ * then tries again later.
  */
 const PATIENCE_MS = 5_000;
 
 /**
- * Returns the pause that `Retry-After` asks for, in ms. Kubernetes does not use the date form of that header.
+ * Returns the pause that `Retry-After` requests, in ms. Kubernetes does not use the date form of that header.
  * https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
  */
 const askedPause = (headers: Readonly<Record<string, string>>): number | null => {
@@ -49,9 +49,7 @@ const askedPause = (headers: Readonly<Record<string, string>>): number | null =>
   return Number.isFinite(seconds) ? seconds * 1_000 : null;
 };
 
-/**
- * Returns how long to wait before the next try of the same read, in ms, or null when the read must not be tried again.
- */
+/** Returns how long to wait before the next try of the same read, in ms. Null if the read must not be tried again. */
 const pauseAfter = (error: unknown, tries: number): number | null => {
   if (error instanceof CloudfenceError) return null;
   const exception = findApiException(error);
@@ -61,7 +59,7 @@ const pauseAfter = (error: unknown, tries: number): number | null => {
 };
 
 /**
- * Retries a read after 429, 5xx, and broken connections. Do not use it for writes: only another look can tell whether a
+ * Retries a read after 429, 5xx, and broken connections. Do not use it for writes: only another look can show whether a
  * write took effect.
  */
 const retried = async <T>(
@@ -89,13 +87,13 @@ interface CallOptions {
 
 interface WatchedCall extends CallOptions {
   readonly deadline: () => AbortSignal;
-  /** Receives the request line, for messages. */
+  /** Receives the request line, which messages contain. */
   readonly note: (line: string) => void;
 }
 
 /**
- * Returns the client's configuration for one call. Everything that must hold for the request is applied where the
- * request is sent, after all other processing.
+ * Returns the client's configuration for one call. All conditions of the request are checked where it is sent, after
+ * all other processing.
  */
 const configurationFor = (link: Link, sending: WatchedCall): Configuration => {
   const send = (request: RequestContext) => {
@@ -153,47 +151,47 @@ type ApiClass<Api> = new (configuration: Configuration) => Api;
 
 type SendWith = <Api, T>(api: ApiClass<Api>, ask: (api: Api) => Promise<T>) => Promise<T>;
 
-/** What the path of a request names one object by. */
+/** The key that names one object in the path of a request. */
 interface ObjectKey {
   readonly name: string;
   readonly namespace?: string;
 }
 
 /**
- * Reads under one signal. Each read is tried a few times. Reads are consistent, because none of them asks the cache
- * (resourceVersion is unset).
+ * Makes reads with one signal. Each read is tried a few times. Reads are consistent, because they never use the cache
+ * of the API server (resourceVersion is unset).
  */
 export interface Reader {
   /** @throws Unavailable, PermissionDenied, Refused */
   readonly read: SendWith;
   /**
-   * Reads one object. Returns null when the API server says that the object does not exist. Does not ask for a name that
-   * no object can have: such an object does not exist, either.
+   * Reads one object. Returns null if the API server says that the object does not exist. Does not send a request for
+   * an impossible object name, because such an object cannot exist.
    */
   readonly readIfPresent: <Api, Key extends ObjectKey, T>(
     api: ApiClass<Api>,
     key: Key,
     ask: (api: Api, key: Key) => Promise<T>,
   ) => Promise<T | null>;
-  /** Returns the names for which this reader did not ask because no object can have them. */
+  /** Returns the impossible object names for which this reader sent no request. */
   readonly impossibleNames: () => readonly string[];
   /** Reads a list for which the API server sends only the metadata of the items. */
   readonly readMetadata: SendWith;
 }
 
-/** Writes under one signal and one permit. Each write is sent once and never again. */
+/** Makes writes with one signal and one permit. Each write is sent once and never again. */
 export interface Writer {
   readonly write: SendWith;
-  /** Sends a JSON Patch. The API server answers with the object's metadata only. */
+  /** Sends a JSON Patch. The API server returns only the object's metadata. */
   readonly jsonPatch: SendWith;
-  /** Sends a merge patch. The API server answers with the object's metadata only. */
+  /** Sends a merge patch. The API server returns only the object's metadata. */
   readonly mergePatch: SendWith;
 }
 
 export interface Connection {
   readonly clock: CallClock;
   readonly reader: (signal: AbortSignal) => Reader;
-  /** Pass a null permit for writes that destroy nothing. */
+  /** Pass a null permit for writes that are not destructive. */
   readonly writer: (permit: Permit | null, signal: AbortSignal) => Writer;
   readonly close: () => Promise<void>;
 }
@@ -210,9 +208,8 @@ const nullIfAbsent = (error: unknown): null => {
 
 /**
  * Returns the reads of single objects. A name becomes a part of the request's path. Tenants write the names of claims
- * and owners, and a kubelet writes those in the record on its Node. With a name such as `..`, the request would ask for
- * something else, and its answer would say nothing about the object.
- * The name of a CSIDriver may contain capital letters.
+ * and owners, and a kubelet writes those in the record on its Node. With a name such as `..`, the request would read
+ * another path, and its answer would not be about the object. The name of a CSIDriver may contain capital letters.
  */
 export const objectReads = (read: SendWith): Pick<Reader, 'readIfPresent' | 'impossibleNames'> => {
   const impossible = new Set<string>();
@@ -228,8 +225,9 @@ export const objectReads = (read: SendWith): Pick<Reader, 'readIfPresent' | 'imp
 };
 
 /**
- * What the API server puts into each answer to a read: https://kubernetes.io/docs/reference/using-api/api-concepts/.
- * The version of the server is the only answer that is not a Kubernetes object.
+ * The fields that every answer of the API server to a read contains:
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/. The version of the server is the only answer that is
+ * not a Kubernetes object.
  */
 const kubernetesForm = z.union([
   z.object({ gitVersion: z.string() }),
@@ -245,8 +243,9 @@ const kubernetesForm = z.union([
 ]);
 
 /**
- * Returns the answer, if the API server gave it. The client fills in nothing and misses nothing: without this check, an
- * empty answer of a proxy would be an empty list, a cluster that is not paused, and a ledger without a version.
+ * Returns the answer if it comes from the API server. The client neither adds missing fields nor rejects the answer.
+ * Without this check, an empty answer of a proxy would look like an empty list, a cluster that is not paused, or a
+ * ledger without a version.
  * @throws ClusterUnavailable
  */
 const inKubernetesForm = <T>(answer: T, line: string): T => {
@@ -311,8 +310,8 @@ export interface ApiSession {
 
 /**
  * Deletes an object with its uid as a precondition. The delete succeeds if the object is gone, or if another object has
- * its name now: in both cases, the intended object no longer exists.
- * @throws Refused with the server's message when the object still exists. Either another precondition failed, or the
+ * its name now. In both cases, the intended object no longer exists.
+ * @throws Refused with the server's message if the object still exists. Either another precondition failed, or the
  * cluster's own rules forbid the delete
  * (https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/).
  */

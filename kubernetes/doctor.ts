@@ -19,16 +19,16 @@ export interface NodeIdentity {
 }
 
 /**
- * What Cloudfence can check in a cluster before anything has happened there. All methods throw `Unavailable` or
+ * The checks that Cloudfence can make in a cluster before any fence. All methods throw `Unavailable` or
  * `PermissionDenied`.
  */
 export interface Doctor {
-  /** Returns true when nothing verifies the API server's certificate. */
+  /** Returns true if nothing verifies the API server's certificate. */
   readonly unverified: () => boolean;
   readonly permissions: (signal: AbortSignal) => Promise<readonly CheckedPermission[]>;
-  /** The same for what `diagnose` reads in addition. */
+  /** Checks the additional reads of `diagnose` in the same way. */
   readonly diagnosisPermissions: (signal: AbortSignal) => Promise<readonly CheckedPermission[]>;
-  /** Returns a few CSI volumes of the cluster, whose disks a diagnosis may ask about. */
+  /** Returns some CSI volumes of the cluster, about whose disks a diagnosis may ask. */
   readonly someVolumes: (signal: AbortSignal) => Promise<readonly VolumeHandle[]>;
   readonly version: (signal: AbortSignal) => Promise<ServerVersion>;
   /** Returns whether the ledger that counts fences exists. */
@@ -45,7 +45,7 @@ const checkPermission = async (writer: Writer, permission: NeededPermission): Pr
   return { ...permission, allowed: status?.allowed ?? false };
 };
 
-/** As many volumes as show whether the cloud answers about disks. */
+/** The number of volumes with which the doctor checks whether the cloud answers about disks. */
 const VOLUMES_CHECKED = 20;
 
 export const createDoctor = (
@@ -85,7 +85,7 @@ export interface NeededPermission {
   readonly group: string;
   readonly resource: string;
   readonly subresource?: string;
-  /** Set when a Role in this namespace is enough. */
+  /** Set if a Role in this namespace is sufficient. */
   readonly namespace?: string;
   readonly name?: string;
   readonly for: string;
@@ -154,7 +154,10 @@ export const neededPermissions: readonly NeededPermission[] = [
 
 const APPS = 'apps';
 
-/** What a diagnosis reads. `infra/kubernetes/diagnose-rbac.yaml` grants it. Without one of these, it says what it lacks. */
+/**
+ * The permissions that a diagnosis needs. `infra/kubernetes/diagnose-rbac.yaml` grants them. If one is missing, the
+ * diagnosis reports what it could not read.
+ */
 export const diagnosisPermissions: readonly NeededPermission[] = [
   { verb: 'get', group: '', resource: 'pods', for: 'the pod that waits' },
   { verb: 'list', group: '', resource: 'pods', for: 'all pods that wait, and the other pods of a claim' },
@@ -178,7 +181,7 @@ export const diagnosisPermissions: readonly NeededPermission[] = [
 export interface ServerVersion {
   readonly text: string;
   /**
-   * Whether the out-of-service taint detaches volumes by default. It does since 1.26.
+   * Whether Kubernetes detaches volumes because of the out-of-service taint by default. This is the case since 1.26.
    * https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/#non-graceful-node-shutdown
    */
   readonly taintSupported: boolean;
@@ -188,8 +191,8 @@ const FIRST_WITH_TAINT = 26;
 const LASTS_MS = 3_600_000;
 
 /**
- * Parses a server version. An unreadable version counts as one without the taint. Cloudfence then deletes pods and
- * attachments one by one.
+ * Parses a server version. An unreadable version counts as a version without support for the taint. Cloudfence then
+ * deletes pods and attachments one by one.
  */
 export const versionOf = (gitVersion: string): ServerVersion => {
   const [, major = '0', minor = '0'] = /^v?(\d+)\.(\d+)/.exec(gitVersion) ?? [];
@@ -200,8 +203,8 @@ export const versionOf = (gitVersion: string): ServerVersion => {
 };
 
 /**
- * Returns a reader of the server's version. It asks the server again after an hour, because control planes are upgraded
- * while clients run.
+ * Returns a reader of the server's version. It reads the version again after an hour, because control planes are
+ * upgraded while clients run.
  */
 export const versionReader = ({ now }: Pick<CallClock, 'now'>): ((reader: Reader) => Promise<ServerVersion>) => {
   let known: { readonly version: ServerVersion; readonly until: number } | null = null;

@@ -4,7 +4,7 @@ import { CloudfenceError, ClusterUnavailable, PermissionDenied, Refused } from '
 import { parseJsonOrNull } from '../fencing/model/json-text.ts';
 import { describeNetworkError, isUnreadableAnswer, UNREADABLE_ANSWER } from '../transport/answers.ts';
 
-/** Translates what the API server and its client answer into the errors of Cloudfence. */
+/** Translates errors of the API server and its client into the errors of Cloudfence. */
 
 /** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/ */
 const status = z.object({
@@ -35,7 +35,7 @@ const statusOf = ({ body }: ApiException<unknown>): Status | null =>
   status.safeParse(parseJsonOrNull(body)).data ?? null;
 
 /**
- * Reports whether the API server itself says that the named object does not exist. A 404 from a proxy, or for an
+ * Returns whether the API server itself says that the named object does not exist. A 404 from a proxy, or for an
  * unknown path, does not count.
  */
 export const isNotFound = (error: unknown): boolean => {
@@ -44,7 +44,7 @@ export const isNotFound = (error: unknown): boolean => {
   return serverStatus?.reason === 'NotFound' && serverStatus.details.name !== '';
 };
 
-/** Reports whether a precondition or a test in the request failed. */
+/** Returns whether a precondition or a test in the request failed. */
 export const isPreconditionFailed = (error: unknown): boolean =>
   [409, 422].includes(findApiException(error)?.code ?? 0);
 
@@ -80,8 +80,8 @@ export const unreadableAnswer = (whose: string, cause: unknown): ClusterUnavaila
   );
 
 /**
- * Runs what reads answers of the API server. The client does not check that a field has its type, or that it is there,
- * so an answer in another form fails where the field is used.
+ * Runs code that reads answers of the API server. The client does not check that a field exists and has the right type.
+ * So an unexpected answer fails only where the field is used.
  * @throws ClusterUnavailable for such an answer
  */
 export const withReadableAnswers = async <T>(cluster: string, read: () => Promise<T>): Promise<T> => {
@@ -93,7 +93,7 @@ export const withReadableAnswers = async <T>(cluster: string, read: () => Promis
 };
 
 /**
- * Converts an error to one of fencing's errors. `call` is the request line. The kind depends on the code and the
+ * Converts an error to one of fencing's errors. `call` is the request line. The error class depends on the code and the
  * reason, never on the text of the message.
  */
 export const toCloudfenceError = (error: unknown, call: string): CloudfenceError => {
@@ -106,5 +106,5 @@ export const toCloudfenceError = (error: unknown, call: string): CloudfenceError
   return new Kind(`${call} returned ${serverMessage(exception)}`, { cause: error });
 };
 
-/** Reports whether the server does not serve the path of the call, such as an API that is not installed. */
+/** Returns whether the server does not serve the path of the call, for example because an API is not installed. */
 export const isUnknownPath = (error: unknown): boolean => findApiException(error)?.code === 404 && !isNotFound(error);

@@ -12,32 +12,33 @@ import { connectAhead, endUnused, connectionCount } from '../transport/ahead.ts'
 import { underPermit } from '../transport/under-permit.ts';
 
 /**
- * Settings of the one pool for all calls. Without a shared pool, the client makes a new agent, and so a new TLS
- * connection, for each request.
- * The pool closes an idle connection earlier than load balancers do. If the load balancer closed it first, only a
- * failed write would reveal that.
- * TCP keep-alive probes begin after 30 s, as in the Kubernetes clients in Go.
+ * Settings of the shared connection pool. Without a shared pool, the client creates a new agent, and therefore a new
+ * TLS connection, for each request. The pool closes an idle connection earlier than load balancers do. If the load
+ * balancer closed it first, only a failed write would reveal that. TCP keep-alive probes begin after 30 s, as in the
+ * Kubernetes clients in Go.
  */
 export const POOL_OPTIONS = { keepAlive: true, keepAliveMsecs: 30_000, maxSockets: 24, timeout: 10_000 } as const;
 
 /**
- * Closes a pool without cutting off its calls. Closes idle connections now, and each other connection when its answer
- * has arrived.
+ * Closes a pool without interrupting its calls. Closes idle connections immediately, and all others after their answers
+ * have arrived.
  */
 export const closeWhenIdle = (agent: Agent): void => {
   agent.maxFreeSockets = 0;
   for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
 };
 
-/** A way to one API server: its address, how a request authenticates, and how it is sent. */
+/** A connection to one API server: its address, how a request authenticates, and how it is sent. */
 export interface Link {
   readonly server: string;
-  /** Returns true when nothing verifies the server's certificate. */
+  /** Returns true if nothing verifies the server's certificate. */
   readonly unverified: () => boolean;
   readonly authentication: SecurityAuthentication;
   /** Sends one request once, under its permit if it has one. */
   readonly send: (request: RequestContext, permit: Permit | null) => Promise<ResponseContext>;
-  /** Opens so many connections for the next requests, unless some stand. Sends nothing. Never fails. */
+  /**
+   * Opens this many connections for the next requests, unless connections are already open. Sends no data. Never fails.
+   */
   readonly connect: (count: number) => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -78,7 +79,7 @@ const lowerCased = (headers: Readonly<Record<string, string>>): Readonly<Record<
 export const requestLine = (request: RequestContext): string =>
   `${request.getHttpMethod()} ${new URL(request.getUrl()).pathname}`;
 
-/** Converts a complete answer to the client's type. */
+/** Converts a complete answer to the client's response type. */
 const responseOf = ({ status, headers, body }: Awaited<ReturnType<Transport>>): ResponseContext =>
   new ResponseContext(
     status,
@@ -124,7 +125,7 @@ interface OutgoingRequest {
 }
 
 interface Route {
-  /** Creates the connections, and so decides whether they use TLS. */
+  /** Creates the connections, and therefore determines whether they use TLS. */
   readonly agent: Agent;
   readonly signal: AbortSignal | undefined;
 }
@@ -185,8 +186,8 @@ interface HttpsLinkOptions {
 
 /**
  * Creates a link over the HTTPS of Node.js, which the cloud's SDK has already loaded. The client's own transport,
- * undici, would add half a megabyte of code and 20 MB of memory.
- * The link uses HTTP/1.1, because an idle HTTP/2 session may be dead when a frozen function thaws.
+ * undici, would add half a megabyte of code and 20 MB of memory. The link uses HTTP/1.1, because an idle HTTP/2 session
+ * may be dead after a function was frozen.
  */
 export const httpsLink = ({ server, authentication, agent, unverified = false }: HttpsLinkOptions): Link => {
   const connect = async (count: number): Promise<void> => {
@@ -204,7 +205,10 @@ export const httpsLink = ({ server, authentication, agent, unverified = false }:
   return { server, unverified: () => unverified, authentication, send: sendOver(agent), connect, close };
 };
 
-/** Returns how a link sends. Each request gets its connection from the pool, under its permit if it has one. */
+/**
+ * Returns the function with which a link sends requests. Each request gets its connection from the pool. If the request
+ * has a permit, it is checked then.
+ */
 const sendOver =
   (agent: HttpsLinkOptions['agent']): Link['send'] =>
   async (request, permit) => {

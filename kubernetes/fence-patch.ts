@@ -17,8 +17,8 @@ import {
 } from './node-facts.ts';
 
 /**
- * The patches of a Node, one for each step that writes the fence: the taints, the labels, and the record together,
- * under preconditions.
+ * The patches of a Node, one for each step that writes the fence. Each writes the taints, the labels, and the record
+ * together, with preconditions.
  */
 
 /** The part of JSON Patch that a fence needs: https://www.rfc-editor.org/rfc/rfc6902 */
@@ -30,7 +30,7 @@ export type NodePatch = readonly Operation[];
 type TaintKind = Readonly<Pick<V1Taint, 'key' | 'effect'>>;
 type TaintOf = TaintKind & { readonly value: string };
 
-/** Returns the path to a key of ours. None of them contains a tilde. */
+/** Returns the path of one of Cloudfence's keys. None of the keys contains a tilde. */
 const pointer = (...keys: readonly string[]): string => keys.map((key) => `/${key.replaceAll('/', '~1')}`).join('');
 
 const RECORD_PATH = pointer('metadata', 'annotations', RECORD_ANNOTATION);
@@ -41,14 +41,15 @@ const uidPrecondition = ({ uid }: NodeTarget): Operation => test('/metadata/uid'
 const bootPrecondition = ({ bootID }: NodeTarget): Operation => test('/status/nodeInfo/bootID', bootID);
 
 /**
- * Tests the fence that Cloudfence's label names, which no kubelet can write. If there was no label, there is nothing to
+ * Tests the fence id in Cloudfence's label, which no kubelet can write. If there was no label, there is nothing to
  * test.
  */
 const labelPrecondition = ({ label }: NodeTarget): NodePatch =>
   label === null ? [] : [test(pointer('metadata', 'labels', FENCED_LABEL), label)];
 
 /**
- * Tests that the record is as it was read. If there was no record, tests that nothing at all has been written since.
+ * Tests that the record has not changed since it was read. If there was no record, tests that the Node has not been
+ * changed at all since then.
  */
 const recordPrecondition = (node: V1Node, { recordText }: NodeTarget): Operation =>
   recordText === null ? testResourceVersion(node) : test(RECORD_PATH, recordText);
@@ -57,9 +58,9 @@ const testResourceVersion = ({ metadata }: V1Node): Operation =>
   test('/metadata/resourceVersion', metadata?.resourceVersion ?? '');
 
 /**
- * Verifies that the Node is still as the step saw it, so that a step never overwrites a record or a boot that came in
- * between.
- * @throws Refused when it is not
+ * Verifies that the Node has not changed since the step was decided, so that a step never overwrites a newer record or
+ * acts on a newer boot.
+ * @throws Refused if it has changed
  */
 const refuseIfChanged = (node: V1Node, target: NodeTarget): void => {
   if (node.metadata?.uid !== target.uid) throw new Refused(`the name ${target.name} now belongs to another Node`);
@@ -68,9 +69,9 @@ const refuseIfChanged = (node: V1Node, target: NodeTarget): void => {
 };
 
 /**
- * Verifies that nobody has written the label since the Node was seen without it. It may be the tombstone of a fence that
- * a person removed. A patch can test what a label says, but not that there is none.
- * @throws Refused when there is one
+ * Verifies that nobody has set the label since the Node was read without it. The label may be the tombstone of a fence
+ * that a person removed. A patch can test the value of a label, but not its absence.
+ * @throws Refused if the label is set
  */
 const refuseIfLabelled = (node: V1Node, { name, label }: NodeTarget): void => {
   if (label === null && fencedLabel(node) !== null)
@@ -81,8 +82,8 @@ const serializeRecord = (record: FenceRecord): string => JSON.stringify(record);
 
 /**
  * Writes the record. If the Node has no annotations, the patch adds the whole map, because JSON Patch cannot add to a
- * missing map. The patch then also tests that nothing was written since: of two clients that add the map, only one may
- * succeed.
+ * missing map. The patch then also tests that the Node has not been changed since: if two clients add the map, only one
+ * may succeed.
  */
 const putRecordOps = (node: V1Node, record: FenceRecord): NodePatch => {
   const value = serializeRecord(record);
@@ -102,7 +103,7 @@ const putLabelOps = (node: V1Node, labels: Labels): NodePatch => {
   return Object.entries(labels).map(([key, value]) => ({ op: 'add', path: pointer('metadata', 'labels', key), value }));
 };
 
-/** Removes the labels that are there. JSON Patch refuses to remove what is not there. */
+/** Removes the labels that exist. JSON Patch rejects the removal of a missing key. */
 const removeLabelOps = (node: V1Node, keys: readonly string[]): NodePatch =>
   keys
     .filter((key) => node.metadata?.labels?.[key] !== undefined)
@@ -114,7 +115,7 @@ const addTaintOps = (node: V1Node, taints: readonly TaintOf[]): NodePatch => {
   return [testResourceVersion(node), { op: 'add', path: '/spec/taints', value: taints }];
 };
 
-/** Tests a taint, including its value. If someone has written another value, the taint is theirs now. */
+/** Tests a taint, including its value. If someone has written another value, the taint belongs to them. */
 const testTaint = ({ key, effect, value }: V1Taint, path: string): NodePatch => [
   test(`${path}/key`, key),
   test(`${path}/effect`, effect),
@@ -122,8 +123,8 @@ const testTaint = ({ key, effect, value }: V1Taint, path: string): NodePatch => 
 ];
 
 /**
- * Removes a taint by index. Tests the index for the taint that was read there. Kubernetes allows one taint of a key and
- * an effect, so no index moves.
+ * Removes a taint by index. Tests that the taint is still at this index. Kubernetes allows only one taint per key and
+ * effect, so the index does not change.
  */
 const removeTaintOps = (node: V1Node, { key, effect }: TaintKind): NodePatch =>
   (node.spec?.taints ?? [])
@@ -145,16 +146,16 @@ const testsOfTarget = (node: V1Node, target: NodeTarget): NodePatch => [
   recordPrecondition(node, target),
 ];
 
-/** Returns Cloudfence's out-of-service taint. Its value says that it is Cloudfence's. */
+/** Returns Cloudfence's out-of-service taint. Its value shows that Cloudfence set it. */
 const ourTaint = (record: FenceRecord): TaintOf => ({
   ...OUT_OF_SERVICE,
   value: taintText(fenceInBoot(record.fence, record, record)),
 });
 
 /**
- * Returns the taints that the mark adds. An out-of-service taint that someone else added since the read must not
- * become Cloudfence's own by being recorded as such.
- * @throws Refused when there is such a taint
+ * Returns the taints that the mark adds. If someone else has added an out-of-service taint since the read, it must not
+ * be recorded as Cloudfence's own.
+ * @throws Refused if there is such a taint
  */
 const missingTaints = (node: V1Node, { addOutOfService, node: target, record }: StepTo<'mark'>): readonly TaintOf[] => {
   const stands = hasTaint(node, OUT_OF_SERVICE.key);
@@ -167,7 +168,7 @@ const missingTaints = (node: V1Node, { addOutOfService, node: target, record }: 
 
 /**
  * Writes the labels of a fence. The label of Cloudfence's out-of-service taint is set only if that taint is set, or if
- * the same patch adds it. Alone, the label would mean that someone else had removed the taint.
+ * the same patch adds it. Without the taint, the label would mean that someone else had removed the taint.
  */
 const labelsFor = (node: V1Node, { record, addOutOfService }: StepTo<'mark'>): NodePatch => {
   const labels: Labels = { [FENCED_LABEL]: record.fence };
@@ -176,7 +177,7 @@ const labelsFor = (node: V1Node, { record, addOutOfService }: StepTo<'mark'>): N
     : [...putLabelOps(node, labels), ...removeLabelOps(node, [TAINT_LABEL])];
 };
 
-/** Marks the Node. The note of a stop goes in the same write: the stop is over. */
+/** Marks the Node. The same write removes the note of a stop, because the stop has ended. */
 const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
   ...testsOfTarget(node, step.node),
   bootPrecondition(step.node),
@@ -193,9 +194,9 @@ const withoutOwnTaint = (node: V1Node): NodePatch => [
 ];
 
 /**
- * Verifies that nobody else removed the out-of-service taint since the read. The new record will say that Cloudfence
- * removed it, so later runs would not notice what a person took back. The record of another fence says nothing about
- * that: what was taken back in an earlier boot is over.
+ * Verifies that nobody else has removed the out-of-service taint since the read. The new record will say that
+ * Cloudfence removed the taint, so later runs would not notice a person's removal. A record of another fence does not
+ * matter: a removal in an earlier boot no longer applies.
  * @throws Refused
  */
 const refuseIfTakenBack = (node: V1Node, { name }: NodeTarget, fence: string): void => {
@@ -205,7 +206,7 @@ const refuseIfTakenBack = (node: V1Node, { name }: NodeTarget, fence: string): v
     throw new Refused(`someone else removed the out-of-service taint of Node ${name} after Cloudfence read it`);
 };
 
-/** Parks a fence. A parked fence always has the label with its id, even if someone has removed that. */
+/** Parks a fence. A parked fence always has the label with its id, even if someone has removed the label before. */
 const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): NodePatch => [
   ...testsOfTarget(node, target),
   bootPrecondition(target),
@@ -215,8 +216,8 @@ const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): Node
 ];
 
 /**
- * Lifts the out-of-service taint. The patch does not test the boot, and it does not test a lost record: the taint must
- * go, whatever a kubelet writes in the meantime.
+ * Removes the out-of-service taint. The patch tests neither the boot nor a lost record, because the taint must be
+ * removed whatever a kubelet writes in the meantime.
  */
 const liftPatch = (node: V1Node, { node: target, record }: StepTo<'lift-out-of-service'>): NodePatch =>
   record === null
@@ -236,23 +237,25 @@ const endPatch = (node: V1Node, { node: target, tombstone }: StepTo<'release-nod
 ];
 
 /**
- * Sets or removes the label that says when the machine was first seen stopping. The label says nothing about a fence,
- * and it neither begins nor ends one.
+ * Sets or removes the label with the time at which the machine was first seen stopping. The label does not belong to a
+ * fence: it neither begins nor ends one.
  */
 const stoppingPatch = (node: V1Node, stopping: FirstStopping | null): NodePatch =>
   stopping ? putLabelOps(node, { [STOPPING_LABEL]: stoppingText(stopping) }) : removeLabelOps(node, [STOPPING_LABEL]);
 
 /**
- * Verifies that the Node has a fence of Cloudfence. Releasing a fence requires something that distinguishes it from
- * those of others: its record, its label, or a taint of Cloudfence.
- * @throws Refused when the Node had none of them
+ * Verifies that the Node has a fence of Cloudfence. To release a fence, the Node must have something of Cloudfence: its
+ * record, its label, or one of its taints.
+ * @throws Refused if the Node has none of them
  */
 const withFence = (node: V1Node, { name, recordText, label }: NodeTarget): void => {
   if (recordText === null && label === null && !hasFenceTraces(node))
     throw new Refused(`Node ${name} had no fence when Cloudfence read it`);
 };
 
-/** Returns the fence whose record will say that Cloudfence itself removed its taint while the machine is off, or null. */
+/**
+ * Returns the fence whose record will say that Cloudfence itself removed the taint while the machine is off, or null.
+ */
 const fenceWithEndedMark = (step: FenceStep): string | null => {
   if (step.do === 'park') return step.record.fence;
   return step.do === 'lift-out-of-service' && step.record?.phase === 'lifted' ? step.record.fence : null;
@@ -281,11 +284,11 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
   }
 };
 
-/** Reports whether the label of Cloudfence's out-of-service taint is set without that taint. */
+/** Returns whether the label of Cloudfence's out-of-service taint is set without the taint. */
 const hasStrayLabel = (node: V1Node): boolean =>
   node.metadata?.labels?.[TAINT_LABEL] !== undefined && !hasOwnTaint(node);
 
-/** Reports whether an earlier try of exactly this step took effect although its answer was lost. */
+/** Returns whether an earlier try of exactly this step took effect although its answer was lost. */
 const isDone = (node: V1Node, step: FenceStep): boolean => {
   const text = fenceAnnotation(node);
   switch (step.do) {
@@ -305,8 +308,8 @@ const isDone = (node: V1Node, step: FenceStep): boolean => {
 };
 
 /**
- * Returns the one patch for this step, or `already` when the step took effect before.
- * @throws Refused when the Node is not as the step saw it
+ * Returns the patch for this step, or `already` if the step took effect before.
+ * @throws Refused if the Node has changed since the step was decided
  */
 export const fencePatch = (node: V1Node, step: FenceStep): NodePatch | 'already' => {
   if (node.metadata?.uid === step.node.uid && isDone(node, step)) return 'already';

@@ -4,24 +4,24 @@ import { z } from 'zod';
 import { PermissionDenied, InvalidConfiguration } from '../fencing/model/errors.ts';
 
 /**
- * Reads kubeconfigs: merges them, chooses a context, and limits what a kubeconfig is trusted with. That is where a
- * credential may go, and what the kubeconfig may make this process do.
+ * Reads kubeconfigs: merges them, selects a context, and restricts what a kubeconfig may do. The restrictions limit
+ * where a credential may be sent, and what the kubeconfig may make this process do.
  */
 
 /**
- * The content of a kubeconfig and the file that it came from.
- * Relative paths in the content refer to the folder of that file. `file` is null for content that came from no file.
+ * The content of a kubeconfig, and the file from which it was read. Relative paths in the content are relative to the
+ * directory of that file. `file` is null if the content was not read from a file.
  */
 export interface KubeConfigText {
   readonly content: string;
   readonly file: string | null;
-  /** True for a kubeconfig that a cloud keeps. Such a kubeconfig must not run programs or name files. */
+  /** True if a cloud stores the kubeconfig. Such a kubeconfig must not run programs or name files. */
   readonly fromSecret?: boolean;
 }
 
 /**
- * Merges kubeconfigs in the given order and chooses a context, or the current one.
- * @throws InvalidConfiguration, also when the credential would be sent in the clear
+ * Merges kubeconfigs in the given order and selects a context, or the current one.
+ * @throws InvalidConfiguration, also if the credential would be sent unencrypted
  */
 export const chosenKubeConfig = (texts: readonly KubeConfigText[], context: string | null): KubeConfig => {
   const config = mergedKubeConfig(texts);
@@ -30,19 +30,22 @@ export const chosenKubeConfig = (texts: readonly KubeConfigText[], context: stri
   return config;
 };
 
-/** A context of a kubeconfig, with what its names and its credential plugin say about the cluster. Has no credentials. */
+/**
+ * A context of a kubeconfig, with information about the cluster from its names and its credential plugin. Contains no
+ * credentials.
+ */
 export interface KubeContext {
   readonly name: string;
   readonly cluster: string;
   readonly user: string;
-  /** The host name of the API server. Empty if its URL cannot be read. */
+  /** The host name of the API server. Empty if the URL cannot be parsed. */
   readonly host: string;
-  /** Arguments of the program that gets the credentials, such as `aws eks get-token`. */
+  /** Arguments of the credential plugin, such as `aws eks get-token`. */
   readonly programArgs: readonly string[];
 }
 
 export interface KubeContexts {
-  /** The name of the current context. Null if none is current. */
+  /** The name of the current context. Null if there is none. */
   readonly current: string | null;
   readonly contexts: readonly KubeContext[];
 }
@@ -67,8 +70,8 @@ export const contextsOf = (texts: readonly KubeConfigText[]): KubeContexts => {
 };
 
 /**
- * Verifies that a credential for this server is not sent in the clear.
- * @throws InvalidConfiguration when it would be
+ * Verifies that a credential for this server is not sent unencrypted.
+ * @throws InvalidConfiguration if it would be
  */
 export const refuseSendingInClear = (server: string, proxied = false): void => {
   if (!isInClear(server, proxied)) return;
@@ -78,8 +81,8 @@ export const refuseSendingInClear = (server: string, proxied = false): void => {
 };
 
 /**
- * Returns an error in Cloudfence's own words and without a cause. A credential plugin may print the credential itself,
- * and the client quotes that output.
+ * Returns an error with Cloudfence's own text and without a cause. A credential plugin may print the credential, and
+ * the client quotes its output.
  */
 export const redactedKubeconfigError = (
   config: KubeConfig,
@@ -100,15 +103,15 @@ export const redactedKubeconfigError = (
 
 // --- Reading and merging ---
 
-/** Omits the parser's message, even as the cause, because it may quote a line that contains a token. */
+/** Omits the parser's message, even in the cause, because it may quote a line with a token. */
 const notAKubeConfig = (file: string | null): InvalidConfiguration =>
   new InvalidConfiguration([
     `the kubeconfig${file === null ? '' : ` ${file}`} is not valid: it must be YAML or JSON with clusters, users, and contexts`,
   ]);
 
 /**
- * Reports whether everything that names something is a text. The client passes on what it read, and a server name that
- * is a list ends the whole process: Node.js begins to connect, throws, and leaves a socket that nobody listens to.
+ * Returns whether all names are strings. The client does not check this. A server name that is a list would end the
+ * whole process: Node.js begins to connect, throws, and leaves a socket without a listener.
  */
 const hasNames = (config: KubeConfig): boolean =>
   [
@@ -159,7 +162,7 @@ const mergedKubeConfig = (texts: readonly KubeConfigText[]): KubeConfig => {
 };
 
 /**
- * Selects the context by name, or keeps the file's current one. The kubeconfig must contain the cluster and the user of
+ * Selects the context by name, or uses the file's current one. The kubeconfig must contain the cluster and the user of
  * that context.
  * @throws InvalidConfiguration
  */
@@ -184,8 +187,8 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 const hostOf = (server: string): string => (URL.canParse(server) ? new URL(server).hostname : '');
 
 /**
- * Reports whether others can read what is sent to the server. Over plain http, anyone on the network path can. Through
- * a proxy, this is true even for a server on this machine.
+ * Returns whether others can read what is sent to the server. With plain http, anyone on the network path can. Through
+ * a proxy, this is also the case for a server on this machine.
  */
 const isInClear = (server: string, proxied: boolean): boolean =>
   /^http:/i.test(server) && (proxied || !LOOPBACK.test(hostOf(server)));
@@ -196,7 +199,7 @@ const hasCredential = (user: User | null): boolean =>
     (credential) => credential !== undefined && credential !== null && credential !== '',
   );
 
-/** Verifies that the credential of the current user is not sent in the clear. @throws InvalidConfiguration */
+/** Verifies that the credential of the current user is not sent unencrypted. @throws InvalidConfiguration */
 const refuseUserSentInClear = (config: KubeConfig): void => {
   const { server, proxyUrl } = config.getCurrentCluster() ?? { server: '' };
   if (hasCredential(config.getCurrentUser())) refuseSendingInClear(server, Boolean(proxyUrl));
@@ -208,8 +211,8 @@ const userFaults = ({ name, exec, authProvider, certFile, keyFile }: User): read
 ];
 
 /**
- * Verifies that a kubeconfig from a secret is self-contained. Others may be able to write such a text, so it must not
- * run programs with the rights of this process, and must not read its files.
+ * Verifies that a kubeconfig from a secret is self-contained. Others may be able to write such a kubeconfig, so it must
+ * not run programs with the rights of this process or read its files.
  * @throws InvalidConfiguration
  */
 const refuseOutsideReferences = (config: KubeConfig): void => {

@@ -31,11 +31,11 @@ export const readLease = async (reader: Reader, node: string): Promise<string | 
 interface Leases {
   readonly fresh: ReadonlySet<string>;
   readonly stale: ReadonlySet<string>;
-  /** Leases with a time so far in the future that the node's clock, and not a renewal, makes them look fresh. */
+  /** Leases whose time is so far in the future that the node's clock must be wrong. */
   readonly ahead: ReadonlySet<string>;
 }
 
-/** What a Lease's renewTime is compared with, in ms. */
+/** The times with which a Lease's renewTime is compared, in ms. */
 export interface Freshness {
   /** Epoch ms. */
   readonly now: number;
@@ -67,18 +67,19 @@ export const readLeases = async (reader: Reader, freshness: Freshness): Promise<
 interface SurveyedNode {
   readonly zone: string;
   /**
-   * True for a fenced Node. Its silence says nothing about the network, and its existence says nothing about its zone.
+   * True for a fenced Node. Its silence shows nothing about the network, and its existence shows nothing about its
+   * zone.
    */
   readonly parked: boolean;
-  /** True when something on the Node names the queried machine, or when nothing says yet which machine it is. */
+  /** True if something on the Node names the queried machine, or if nothing names a machine yet. */
   readonly namesMachine: boolean;
 }
 
 type Machine = Pick<NodeQuery, 'machine' | 'machineOf'>;
 
 /**
- * Reports whether the Node names the machine, or may be its Node: the kubelet has registered, the cloud controller has
- * not initialized the Node yet, and nothing else on it names a machine.
+ * Returns whether the Node names the machine or may belong to it. It may belong to it if the kubelet has registered,
+ * the cloud controller has not initialized the Node yet, and nothing else on it names a machine.
  * https://kubernetes.io/docs/tasks/administer-cluster/running-cloud-controller/
  */
 const mayNameMachine = (node: V1Node, machine: Machine): boolean => {
@@ -87,7 +88,7 @@ const mayNameMachine = (node: V1Node, machine: Machine): boolean => {
   return anySourceNamesMachine(sources, machine) || (isNameless && hasTaint(node, UNINITIALIZED));
 };
 
-/** Returns what a survey counts of a Node. */
+/** Returns the facts about a Node that a survey counts. */
 export const surveyedNode = (node: V1Node, machine: Machine): SurveyedNode => ({
   zone: node.metadata?.labels?.[ZONE_LABEL] ?? '',
   parked: hasFenceTraces(node),
@@ -95,8 +96,7 @@ export const surveyedNode = (node: V1Node, machine: Machine): SurveyedNode => ({
 });
 
 /**
- * Reads whole Nodes, because only whole Nodes include the providerID. This list is read before a power-off, and at no
- * other time.
+ * Reads whole Nodes, because only whole Nodes include the providerID. These Nodes are listed only before a power-off.
  */
 const readNodes = async (reader: Reader, machine: Machine): Promise<ReadonlyMap<string, SurveyedNode>> => {
   const nodes = new Map<string, SurveyedNode>();
@@ -107,10 +107,10 @@ const readNodes = async (reader: Reader, machine: Machine): Promise<ReadonlyMap<
 };
 
 /**
- * Lists the unreachable Nodes, the Nodes of the same zone, and all Nodes that name the machine.
- * In doubt, the result argues against acting. Another Node without any Lease counts as unreachable. This Node counts as
- * unreachable only when its Lease exists and is stale. Nodes without a zone label form a zone of their own.
- * A silent Node under a fence is parked: it counts neither as unreachable nor as a sign of life of its zone.
+ * Lists the unreachable Nodes, the Nodes of the same zone, and all Nodes that name the machine. In case of doubt, the
+ * result argues against acting. Another Node without any Lease counts as unreachable. This Node counts as unreachable
+ * only when its Lease exists and is stale. All Nodes without a zone label count as one zone. A silent Node with a fence
+ * is parked. It counts neither as unreachable nor as a sign that its zone works.
  */
 export const surveyConnectivity = async (
   reader: Reader,
@@ -122,7 +122,7 @@ export const surveyConnectivity = async (
   return connectivityOf(node, leases, nodes);
 };
 
-/** Returns the survey around a Node. Pure. */
+/** Returns the survey for a Node. Pure. */
 export const connectivityOf = (
   node: string,
   { fresh, stale }: Pick<Leases, 'fresh' | 'stale'>,

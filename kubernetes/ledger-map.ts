@@ -9,11 +9,12 @@ import { parseLedger, serializeLedger } from './ledger-text.ts';
 import { LEDGER } from './names.ts';
 
 /**
- * The ConfigMap that holds the ledger. Every write names the version that was read. When many runs change the ledger at
- * the same time, the API server accepts one write, and the others read again. The runs of one process change it together.
+ * The ConfigMap that contains the ledger. Every write names the version that was read. If many runs change the ledger
+ * at the same time, the API server accepts one write, and the others read it again. The runs of one process write their
+ * changes together.
  */
 
-/** What a change of the ledger needs. `jitter` returns a number from 0 to 1. */
+/** The access to the API server for a change of the ledger. `jitter` returns a number from 0 to 1. */
 export interface LedgerAccess {
   readonly reader: Reader;
   readonly writer: Writer;
@@ -22,14 +23,14 @@ export interface LedgerAccess {
   readonly jitter: () => number;
 }
 
-/** Thirty writers at the same time need at most thirty turns each, and most of them need fewer. */
+/** The maximum number of tries. Thirty concurrent writers need at most thirty tries each, and usually fewer. */
 const TRIES = 60;
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 500;
 
 const { namespace, name } = LEDGER;
 
-/** The ledger as it was read or written, and its version then. */
+/** The ledger as read or written, with its version. */
 export interface LedgerVersion {
   readonly resourceVersion: string | undefined;
   readonly ledger: LedgerState;
@@ -37,7 +38,7 @@ export interface LedgerVersion {
 
 const EMPTY: LedgerState = { entries: [], counted: [] };
 
-/** Returns null when there is no ledger. */
+/** Returns null if there is no ledger. */
 export const readVersion = async ({ reader }: Pick<LedgerAccess, 'reader'>): Promise<LedgerVersion | null> => {
   const map = await reader.readIfPresent(CoreV1Api, { namespace, name }, (core, key) =>
     core.readNamespacedConfigMap(key),
@@ -46,8 +47,8 @@ export const readVersion = async ({ reader }: Pick<LedgerAccess, 'reader'>): Pro
 };
 
 /**
- * Creates the ledger. RBAC cannot allow the creation of one ConfigMap and of no other. Therefore the manifest contains
- * the ConfigMap, and only an administrator's tools can create it again.
+ * Creates the ledger. RBAC cannot allow the creation of a single ConfigMap. So the manifest contains the ConfigMap, and
+ * only an administrator can create it again.
  * @throws PermissionDenied with the remedy
  */
 const create = async ({ writer }: LedgerAccess, ledger: LedgerState): Promise<V1ConfigMap> => {
@@ -63,7 +64,7 @@ const create = async ({ writer }: LedgerAccess, ledger: LedgerState): Promise<V1
   }
 };
 
-/** Writes the ledger. Returns the answer, or null when someone else has written it since the read. */
+/** Writes the ledger. Returns null if someone else has written the ledger since it was read. */
 const writeLedger = async (
   access: LedgerAccess,
   before: LedgerVersion | null,
@@ -87,7 +88,7 @@ const writeLedger = async (
 const pauseBetween = (tries: number, jitter: () => number): number =>
   Math.ceil(jitter() * Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries));
 
-/** A decision about the ledger. `write` is null if the ledger is right already. */
+/** A function that decides on a change of the ledger. `write` is null if the ledger needs no change. */
 type Decide<T> = (ledger: LedgerState) => {
   readonly says: T;
   readonly write: LedgerState | null;
@@ -95,24 +96,24 @@ type Decide<T> = (ledger: LedgerState) => {
 
 interface WaitingChange extends GroupMember {
   readonly access: LedgerAccess;
-  /** Returns the ledger after the change, and the callback that reports the write to the caller. */
+  /** Returns the ledger after the change, and a callback that reports the write to the caller. */
   readonly decide: (ledger: LedgerState) => {
     readonly write: LedgerState | null;
     readonly done: () => void;
   };
 }
 
-/** Makes the changes of one ledger. Those that come while a write is under way are written together. */
+/** Makes the changes of one ledger. Changes that arrive during a write are written together afterwards. */
 export interface LedgerChanges {
   /**
-   * Reads, decides, and writes, until no one else has written in between. Each decision is therefore about the ledger
-   * that is there. `read` is the ledger if the caller has just read it.
-   * @throws Unavailable after `TRIES` tries, or when the time is up
+   * Reads, decides, and writes, until no one else has written in between. So each decision is based on the present
+   * ledger. `read` is the ledger if the caller has just read it.
+   * @throws Unavailable after `TRIES` tries, or at the deadline
    */
   readonly change: <T>(access: LedgerAccess, decide: Decide<T>, read?: LedgerVersion | null) => Promise<T>;
 }
 
-/** Decides one after the other, each about the ledger that the ones before leave. */
+/** Makes the decisions one after the other, each based on the result of the previous ones. */
 const decideAll = (group: readonly WaitingChange[], before: LedgerState) => {
   let ledger = before;
   let write: LedgerState | null = null;
@@ -132,13 +133,13 @@ const tooManyWriters = (): Unavailable =>
   new Unavailable(`other writers changed ${namespace}/${name} ${TRIES} times while Cloudfence was recording a fence`);
 
 /**
- * Returns the ledger after a write, to decide the next changes on. Takes only the version from the answer: a proxy may
- * have answered. Undefined if the answer has none, and then the ledger is read again.
+ * Returns the ledger after a write, for the decisions that follow. Uses only the version from the answer, because a
+ * proxy may have answered. Undefined if the answer contains no version. The ledger is then read again.
  */
 const afterWrite = ({ metadata }: V1ConfigMap, ledger: LedgerState): LedgerVersion | undefined =>
   metadata?.resourceVersion === undefined ? undefined : { resourceVersion: metadata.resourceVersion, ledger };
 
-/** Waits before another try. A change whose time is up ends alone, and the others continue at once. */
+/** Waits before another try. A change that reaches its deadline ends alone, and the others continue immediately. */
 const pause = async (waiting: readonly WaitingChange[], { clock, jitter }: LedgerAccess): Promise<void> => {
   const most = Math.max(0, ...waiting.map(({ tries }) => tries));
   const someone = AbortSignal.any(waiting.map(({ signal }) => signal));
@@ -146,11 +147,14 @@ const pause = async (waiting: readonly WaitingChange[], { clock, jitter }: Ledge
 };
 
 interface RecentLedger {
-  /** The ledger as it was last read or written; undefined if someone else may have written it since. */
+  /** The ledger as last read or written; undefined if someone else may have written it since. */
   known: LedgerVersion | null | undefined;
 }
 
-/** Writes the changes of a group with the access of the first one. Returns null if someone else has written since. */
+/**
+ * Writes the changes of a group with the access of the first one. Returns null if someone else has written the ledger
+ * since.
+ */
 const writeGroup = async (
   group: readonly WaitingChange[],
   access: LedgerAccess,
@@ -165,7 +169,7 @@ const writeGroup = async (
   return { known: write && answer ? afterWrite(answer, write) : before };
 };
 
-/** Lets the changes of a write that came too late wait again, and pauses. */
+/** Queues the changes of a rejected write again, and pauses. */
 const requeueChanges = async (
   { again, waiting }: Groups<WaitingChange>,
   group: readonly WaitingChange[],
@@ -185,7 +189,7 @@ const createChanges = (lately: RecentLedger): Groups<WaitingChange> => {
       if (!after) await requeueChanges(changes, group, access);
     } catch (error) {
       lately.known = undefined;
-      // The end of one run's time says nothing about the others. Any other error is about all of them.
+      // The deadline of one run does not affect the other runs. Any other error applies to all of them.
       if (!access.signal.aborted) throw error;
       changes.again(group, TRIES, tooManyWriters());
     }

@@ -3,13 +3,13 @@ import type { CountedFences, LedgerEntry, LedgerState } from '../fencing/model/c
 import { LEDGER } from './names.ts';
 
 /**
- * The ledger as the text of a ConfigMap. One key has a line for each fence that has an entry, and another one a line for
- * each minute of the fences that are only counted. A line is so short that thousands fit into one ConfigMap.
+ * The ledger as the text of a ConfigMap. One key has a line for each fence with an entry. The other key has a line for
+ * each minute with fences that are only counted. The lines are so short that thousands fit into one ConfigMap.
  *
- * Versions before 0.2 know the first key only, and leave the second one as it is. Therefore the first key also has a
- * stand-in for each fence that is only counted: a line of one or two letters. An old version cannot read such a line, and
- * counts it as an unfinished fence that begins now. So it never admits a fence too many. It writes that entry in place of
- * the stand-in, and then this version finds the stand-in in the name of the machine.
+ * Versions before 0.2 know only the first key, and do not change the second one. So the first key also contains a
+ * stand-in for each fence that is only counted: a line of one or two letters. An old version cannot read such a line,
+ * and counts it as an unfinished fence that begins now. So it never admits too many fences. It writes that entry in
+ * place of the stand-in, and this version recognizes the stand-in by the name of the machine.
  */
 
 /** What a ConfigMap holds. */
@@ -28,7 +28,7 @@ const digest = (text: string, length: number): string =>
 export const shortMachine = (machine: string): string => digest(machine, 10);
 export const shortBoot = (boot: string): string => digest(boot, 6);
 
-/** A time that cannot be read counts as now. From the next write on, it ages. */
+/** A time that cannot be read counts as now. From the next write on, the entry ages. */
 const UNREADABLE = { begun: Infinity, nodes: 0 } as const;
 
 const entryIn = (line: string): LedgerEntry => {
@@ -51,8 +51,9 @@ const countedIn = (line: string): CountedFences => {
 };
 
 /**
- * No cluster begins so many fences within the cap's window. A line that cannot be read becomes a longer one, so without
- * this limit a text of many short lines would become too long for a ConfigMap, and no fence could be entered any more.
+ * The maximum number of lines. No cluster begins so many fences within the cap's window. An unreadable line becomes a
+ * longer one. Without this limit, a text of many short lines would become too long for a ConfigMap, and no fence could
+ * be added any more.
  */
 const MOST_LINES = 10_000;
 
@@ -84,7 +85,7 @@ export const parseLedger = (data: MapData = {}): LedgerState => {
 
 const inSeconds = (ms: number): number => Math.floor(ms / 1_000);
 
-/** The most that a line can say. */
+/** The largest count that a line can contain. */
 const MOST_COUNTED = 999_999;
 
 export const serializeLedger = ({ entries, counted }: LedgerState): MapData => {

@@ -30,15 +30,15 @@ import {
   type SettingsMap,
 } from './settings-map.ts';
 
-/** This module keeps the ledger, in which Cloudfence enters a fence before the fence begins. */
+/** The ledger, to which Cloudfence adds each fence before the fence begins. */
 
 const { namespace, name } = LEDGER;
 
-/** Returns the ledger, or null when there is none. */
+/** Returns the ledger, or null if there is none. */
 export const readLedger = async (reader: Reader): Promise<LedgerState | null> =>
   (await readVersion({ reader }))?.ledger ?? null;
 
-/** Adds the remedy to a denial of permission. The usual cause is a manifest of an older version. */
+/** Adds the remedy to an error about missing permissions. The usual cause is a manifest of an older version. */
 const withRemedy = (error: unknown): unknown =>
   !(error instanceof PermissionDenied) || error.message.includes('rbac.yaml')
     ? error
@@ -47,11 +47,11 @@ const withRemedy = (error: unknown): unknown =>
         { cause: error },
       );
 
-/** What a reservation is decided on. */
+/** The facts on which a reservation is decided. */
 interface ReservationBasis {
   readonly nodes: number;
   readonly settings: Readonly<Record<string, string>>;
-  /** Undefined if the ledger has to be read. */
+  /** Undefined if the ledger must be read. */
   readonly ledger: LedgerVersion | null | undefined;
 }
 
@@ -60,21 +60,24 @@ const readReservationBasis = async (reader: Reader, asked = readSettings(reader)
   return { nodes, settings, ledger };
 };
 
-/** How long (ms) reservations may use what a look has read for them. */
+/** How long (ms) reservations may use the facts that a look has read for them. */
 const BASIS_LASTS_MS = 1_000;
 
-/** What looks have read for the reservations that follow them, in one cluster. */
+/** The facts that looks have read for later reservations in one cluster. */
 const createReservationBases = ({ now }: Pick<CallClock, 'now'>) => {
   let lately: { basis: Promise<ReservationBasis | null>; readonly at: number } | null = null;
   const fresh = () => (lately && Math.abs(now() - lately.at) < BASIS_LASTS_MS ? lately : null);
   return {
-    /** Reads for the next reservations. If that fails, the reservation reads for itself, and reports why. */
+    /**
+     * Reads the facts for the next reservations. If that fails, the reservation reads them itself, and reports the
+     * reason.
+     */
     prepare: async (reader: Reader, settings: Promise<SettingsMap>): Promise<void> => {
       const reading = fresh() ?? { basis: readReservationBasis(reader, settings).catch(() => null), at: now() };
       lately = reading;
       await reading.basis;
     },
-    /** Returns what was read for the reservations. The ledger is part of it once, because a reservation changes it. */
+    /** Returns the facts that were read. They contain the ledger only once, because a reservation changes it. */
     take: async (): Promise<ReservationBasis | null> => {
       const found = fresh();
       if (!found) return null;
@@ -87,11 +90,15 @@ const createReservationBases = ({ now }: Pick<CallClock, 'now'>) => {
 
 /** The ledger of one cluster. All methods throw `PermissionDenied` and `Unavailable`. */
 export interface Ledger {
-  /** Reads for the reservations that follow. `settings` are those that the look reads. */
+  /** Reads the facts for the reservations that follow. `settings` are the settings that the look reads. */
   readonly prepare: (reader: Reader, settings: Promise<SettingsMap>) => Promise<void>;
-  /** Decides on a reservation under the cap. Enters an admitted one in the ledger, unless the caller only asks. */
+  /**
+   * Decides on a reservation under the cap. If it is admitted, writes it to the ledger, unless the caller only asks.
+   */
   readonly reserve: (access: LedgerAccess, wanted: CapReservation) => Promise<Admission>;
-  /** Enters that the machine's fence is finished. Writes nothing if the ledger has no unfinished fence of the machine. */
+  /**
+   * Records that the machine's fence is finished. Writes nothing if the ledger has no unfinished fence of the machine.
+   */
   readonly conclude: (access: LedgerAccess, machine: MachineId) => Promise<void>;
   /**
    * Marks every fence as finished that has left no trace in the cluster. Writes nothing if there is no such fence.
@@ -116,7 +123,7 @@ const reserveFence = async (
   return changes.change(access, decide, ledger);
 };
 
-/** `kept`: how many finished fences keep their entries, if not as many as usual. */
+/** `kept`: the number of finished fences that keep their entries, if it differs from the default. */
 export const createLedger = (clock: Pick<CallClock, 'now'>, kept?: number): Ledger => {
   const changes = createLedgerChanges();
   const bases = createReservationBases(clock);
@@ -153,13 +160,15 @@ export const createLedger = (clock: Pick<CallClock, 'now'>, kept?: number): Ledg
 /** The state of one cluster's cap. */
 export interface CapStatus extends CapUse {
   readonly override: CapOverride | null;
-  /** The fences that count, oldest first. Of a large number, those of one minute are together. */
+  /** The fences within the window, oldest first. If there are many, those of the same minute are combined. */
   readonly fences: readonly DatedFences[];
 }
 
-/** What people can do about the cap. All methods throw `Unavailable` or `PermissionDenied`. */
+/**
+ * The functions with which people inspect and override the cap. All methods throw `Unavailable` or `PermissionDenied`.
+ */
 export interface CapControl {
-  /** Returns null when there is no ledger that could count fences. */
+  /** Returns null if there is no ledger. */
   readonly status: (cap: Policy['cap'], signal: AbortSignal) => Promise<CapStatus | null>;
   readonly override: (decision: CapOverride, signal: AbortSignal) => Promise<void>;
   readonly endOverride: (signal: AbortSignal) => Promise<void>;

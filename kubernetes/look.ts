@@ -36,13 +36,13 @@ import {
 } from './volumes.ts';
 
 /**
- * Reads everything about one machine in one cluster. If its Node exists, the Node's volumes lead to the attachments.
- * If the Node is gone, or its name has another machine by now, the list of all attachments shows what is left.
+ * Reads everything about one machine in one cluster. If the Node exists, its volumes lead to the attachments. If the
+ * Node is gone, or another machine uses its name now, the list of all attachments shows what is left.
  */
 
 /**
- * Returns the volumes that the attach-detach controller has attached. The volumes in use are not among them, because
- * those are only what the kubelet says.
+ * Returns the volumes that the attach-detach controller has attached. Volumes in use are not included, because only the
+ * kubelet reports those.
  */
 const volumesReported = ({ status }: V1Node) =>
   (status?.volumesAttached ?? []).flatMap(({ name }) => parseUniqueVolumeName(name) ?? []);
@@ -53,8 +53,8 @@ const volumesOnStatus = (node: V1Node) => [
 ];
 
 /**
- * Finds volumes through attachments that only the list of all attachments shows. The attachments of a drained Node no
- * longer appear in any status.
+ * Finds volumes through attachments that appear only in the list of all attachments. The attachments of a drained Node
+ * no longer appear in any status.
  */
 const foundInList = async (reader: Reader, { search = false, query }: LookRequest, node: string) => {
   const attachments = search ? await searchAttachments(reader, node, query) : [];
@@ -72,8 +72,8 @@ interface NamedNode {
 }
 
 /**
- * Returns whether the claim of a volume matters: to a pod with a claim that cannot be resolved, or to find the next
- * attachment of the volume.
+ * Returns whether the claim of a volume is needed: for a pod with an unresolved claim, or to find the next attachment
+ * of the volume.
  */
 const claimsNeeded = (
   pods: readonly V1Pod[],
@@ -85,8 +85,8 @@ const claimsNeeded = (
 };
 
 /**
- * Reads the volumes of a Node, and those of its pods' claims. Reads the attachments whose names can be computed by now
- * side by side with the claims. They show most of the volumes that the claims are bound to.
+ * Reads the volumes of a Node, and those of its pods' claims. Reads the claims and, concurrently, the attachments whose
+ * names can already be computed. These attachments show most of the volumes to which the claims are bound.
  */
 const volumesOnNode = async (reader: Reader, { name, node, facts, pods }: NamedNode, request: LookRequest) => {
   const remembered = [...(request.remembered?.volumes ?? []), ...(facts.record?.volumes ?? [])];
@@ -113,18 +113,18 @@ const volumesOnNode = async (reader: Reader, { name, node, facts, pods }: NamedN
   return { claimed, volumes };
 };
 
-/** What a look needs besides the API server that it reads. */
+/** What a look needs in addition to the reader. */
 interface LookAids {
   readonly version: (reader: Reader) => Promise<ServerVersion>;
-  /** The settings of the cluster, as this look reads them. */
+  /** The settings of the cluster, which this look reads. */
   readonly settings: Promise<SettingsMap>;
-  /** Keeps the Node that was read, for the patch of a step that follows at once. */
+  /** Stores the Node that was read, for the patch of a step that follows immediately. */
   readonly keepNode: Rechecks['keepNode'];
   /** Epoch ms. */
   readonly now: () => number;
 }
 
-/** Looks at the Node of this name. Returns null when there is no Node of this name that names the machine. */
+/** Looks at the Node of this name. Returns null if no Node with this name names the machine. */
 const lookAtNode = async (
   reader: Reader,
   request: LookRequest,
@@ -155,19 +155,19 @@ const lookAtNode = async (
 };
 
 /**
- * A kubelet renews its Lease every 10 s and counts as lost after 40 s. If a Lease is younger, a kubelet lives under
- * that name.
+ * A kubelet renews its Lease every 10 s and counts as lost after 40 s. If a Lease is younger than this, a living
+ * kubelet uses the name.
  */
 const LEASE_LIVES_MS = 40_000;
 
 /**
- * Reports whether a Lease belongs to a living kubelet. A time that is in the future or unreadable is a doubt, and in
- * doubt the kubelet counts as alive.
+ * Returns whether a Lease belongs to a living kubelet. If its time is unreadable or in the future, the kubelet counts
+ * as alive.
  */
 const isAlive = (lease: string | null, now: number): boolean =>
   lease !== null && !(Date.parse(lease) < now - LEASE_LIVES_MS);
 
-/** What was read about one name that the machine's Node once had. */
+/** What was read about one former Node name of the machine. */
 interface NameFacts {
   readonly node: string;
   readonly pods: readonly V1Pod[];
@@ -175,7 +175,7 @@ interface NameFacts {
   readonly existing: ExistingNode | null;
 }
 
-/** Reads everything about one name, the Node last. A Node that appears in between may already have pods. */
+/** Reads everything about one name, the Node last. A Node that is created in between may already have pods. */
 const readNameFacts = async (reader: Reader, node: string): Promise<NameFacts> => {
   const [pods, lease] = await Promise.all([readNodePods(reader, node), readLease(reader, node)]);
   return { node, pods, lease, existing: await readExistingNode(reader, node) };
@@ -198,7 +198,7 @@ const rememberedOf = ({ remembered, query }: LookRequest): FenceRecord | null =>
   remembered?.machine === query.machine ? remembered : null;
 
 /**
- * Reports whether another machine uses the name now. The pods and the Lease of that name then do not belong to the
+ * Returns whether another machine uses the name now. If so, the pods and the Lease with that name do not belong to the
  * queried machine, whether or not a Node exists.
  */
 const isNameTaken = ({ node, lease, existing }: NameFacts, { left, now }: LeftoverContext): boolean =>
@@ -209,10 +209,9 @@ const keysOf = (volumes: readonly V1PersistentVolume[], inline: readonly VolumeH
 
 /**
  * Returns the pods of the dead machine. Pods are bound to a name, not to a machine. A pod belongs to the dead machine
- * if the machine's fence recorded the pod, or if the pod uses a volume that is still attached to the machine.
- * A pod that tolerates the taint, and so is not deleted anyway, also counts if one of its claims cannot be resolved: it
- * may want what is attached.
- * Cloudfence leaves any other pod without a Node to Kubernetes' own garbage collection.
+ * if the machine's fence recorded the pod, or if the pod uses a volume that is still attached to the machine. A pod
+ * that tolerates the taint, and is therefore not deleted, also counts if one of its claims cannot be resolved, because
+ * it may use an attached volume. Cloudfence leaves all other pods without a Node to Kubernetes' garbage collection.
  */
 const ownPods = (
   pods: readonly PodFacts[],
@@ -276,8 +275,8 @@ const namesOf = (request: LookRequest, { own, unattributed }: LeftoverAttachment
 };
 
 /**
- * Looks at the machine's own Node, if it has one of these names. If only the CSINode names the machine, no search finds
- * the Node.
+ * Looks at the machine's own Node, if it has one of these names. If only the CSINode names the machine, a search would
+ * not find the Node.
  */
 const ownNode = async (
   reader: Reader,
@@ -320,7 +319,7 @@ const lookForMachine = async (reader: Reader, request: LookRequest, aids: LookAi
   return found ?? (request.nodeOnly ? noNode(request.node) : lookAfterNode(reader, request, aids));
 };
 
-/** Reads everything that a decision about one machine needs. Reads that do not depend on each other run in parallel. */
+/** Reads everything that a decision about one machine needs. Independent reads run concurrently. */
 export const lookAtCluster = async (reader: Reader, aids: LookAids, request: LookRequest): Promise<ClusterFacts> => {
   const [found, settings, { taintSupported }] = await Promise.all([
     lookForMachine(reader, request, aids),

@@ -21,13 +21,13 @@ import {
 import { optOutsOfNode } from './node.ts';
 
 /**
- * What a Node says about its fence: taints, labels, and the record. The parts that a kubelet cannot write decide
- * whether Cloudfence wrote the rest.
+ * What a Node says about its fence: taints, labels, and the record. The parts that a kubelet cannot write show whether
+ * Cloudfence wrote the rest.
  */
 
 type MarkedTaint = Pick<V1Taint, 'key' | 'effect' | 'value'>;
 
-/** The part of a Node that shows what Cloudfence has put on it. */
+/** The part of a Node that contains Cloudfence's taints, labels, and annotations. */
 interface Marked {
   readonly metadata?: Pick<V1ObjectMeta, 'labels' | 'annotations'>;
   readonly spec?: { readonly taints?: readonly MarkedTaint[] };
@@ -36,7 +36,7 @@ interface Marked {
 const READINESS = ['True', 'False'] as const;
 
 /**
- * Reports whether the Node has a taint with this key. The attach-detach controller and PodGC look only at the key, and
+ * Returns whether the Node has a taint with this key. The attach-detach controller and PodGC look only at the key, and
  * so does this function.
  */
 export const hasTaint = ({ spec }: V1Node, key: string): boolean =>
@@ -50,12 +50,12 @@ export const fencedLabel = ({ metadata }: Marked): string | null => metadata?.la
 const TOMBSTONE = /^(.+)_removed_([0-9a-z]+)$/;
 
 /**
- * Returns the label's value for a tombstone: someone else removed the fence in this boot. Without a tombstone, the
- * label's value is the fence id alone.
+ * Returns the label's value for a tombstone, which shows that someone else removed the fence in this boot. Without a
+ * tombstone, the label's value is only the fence id.
  */
 export const tombstoneText = ({ fence, boot }: Tombstone): string => `${fence}_removed_${boot}`;
 
-/** Two hashes of seven characters. No one writes such a value by chance. */
+/** The two hashes have seven characters each. It is very unlikely that someone else writes such a value. */
 const TAINTED = /^(.+)_in_([0-9a-z]{14})$/;
 
 /** Returns the value of Cloudfence's out-of-service taint and of its label. */
@@ -66,7 +66,10 @@ const taintedIn = (text: string): FenceInBoot | null => {
   return fence === undefined || boot === undefined ? null : { fence, boot };
 };
 
-/** Returns what the taint says, or else its label. Controllers act on the taint, whatever the label says. */
+/**
+ * Returns the fence from the value of the taint, or else from its label. The taint takes precedence, because
+ * controllers act on it.
+ */
 const taintedFor = (node: V1Node): FenceInBoot | null => {
   const own = (node.spec?.taints ?? []).find(isOurs);
   return taintedIn(own?.value ?? '') ?? taintedIn(node.metadata?.labels?.[TAINT_LABEL] ?? '');
@@ -81,7 +84,7 @@ const STOPPING = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\dZ)_in_([0-9a-z]+)$/;
 
 /**
  * Returns the value of the stopping label. A label's value cannot contain a colon. Rounds the time up to a full second,
- * so that nothing ever appears older than it is.
+ * so that the label never shows an earlier time.
  */
 export const stoppingText = ({ at, boot }: FirstStopping): string =>
   `${new Date(Math.ceil(at / 1_000) * 1_000)
@@ -97,25 +100,25 @@ const stoppingIn = (text: string | null): FirstStopping | null => {
   return boot === undefined || Number.isNaN(at) ? null : { at, boot };
 };
 
-/** Reports whether the Node has a fence of Cloudfence. The metadata of the Node is enough for the answer. */
+/** Returns whether the Node has a fence of Cloudfence. The metadata of the Node is sufficient. */
 const isFenced = (node: V1Node): boolean => {
   const label = fencedLabel(node);
   return label !== null && tombstoneIn(label) === null;
 };
 
-/** Reports whether this is Cloudfence's own out-of-service taint. Only the taint itself says so, by its value. */
+/** Returns whether this is Cloudfence's own out-of-service taint. Only the value of the taint shows that. */
 const isOurs = ({ key, effect, value = '' }: MarkedTaint): boolean =>
   key === OUT_OF_SERVICE.key && effect === OUT_OF_SERVICE.effect && TAINTED.test(value);
 
 /**
- * Reports whether the Node has Cloudfence's own out-of-service taint. No kubelet can change the taints of its Node, but
- * it can write the record, so the record does not count.
+ * Returns whether the Node has Cloudfence's own out-of-service taint. A kubelet can write the record but cannot change
+ * the taints of its Node, so the record does not count.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
  */
 export const hasOwnTaint = ({ spec }: Marked): boolean => (spec?.taints ?? []).some(isOurs);
 
 /**
- * Reports whether the Node has a fence of Cloudfence, or the rest of a fence whose label someone has removed. A
+ * Returns whether the Node has a fence of Cloudfence, or the rest of a fence whose label someone has removed. A
  * tombstone does not count.
  */
 export const hasFenceTraces = (node: V1Node): boolean =>
@@ -123,7 +126,7 @@ export const hasFenceTraces = (node: V1Node): boolean =>
 
 const OWN_LABELS = [FENCED_LABEL, TAINT_LABEL, STOPPING_LABEL] as const;
 
-/** Reports whether the Node has a label of Cloudfence, such as a tombstone, or the note of a stop. */
+/** Returns whether the Node has a label of Cloudfence, such as a tombstone or the note of a stop. */
 export const hasOwnLabel = ({ metadata }: V1Node): boolean =>
   OWN_LABELS.some((label) => metadata?.labels?.[label] !== undefined);
 
@@ -135,7 +138,7 @@ const readiness = ({ metadata, status }: V1Node): Pick<NodeFacts, 'ready' | 'rea
   };
 };
 
-/** Returns the record in the text. It is about the Node that has it, whatever name its kubelet writes. */
+/** Parses the record. Its Node is always the one on which it was found, whatever name the kubelet writes in it. */
 const recordIn = (text: string, { metadata }: V1Node): FenceRecord | null => {
   const record = parseRecord(text);
   return record && { ...record, node: metadata?.name ?? '' };

@@ -22,17 +22,15 @@ import {
   INSTANCE_LABELS,
 } from './names.ts';
 
-/** Nodes: reading them, what on them names a machine, and who opted them out. */
+/** Nodes: reading them, their identity sources, and their opt-outs. */
 
-/**
- * What a look finds about the Node itself. The facts about the cluster around it are the same for both ways of looking.
- */
+/** What a look reads about the Node itself. Both kinds of looks share the other facts about the cluster. */
 export type NodeLook = Omit<ClusterFacts, 'surroundings' | 'taintSupported' | 'impossibleNames'>;
 
 export const readNode = (reader: Reader, name: string): Promise<V1Node | null> =>
   reader.readIfPresent(CoreV1Api, { name }, (core, key) => core.readNode(key));
 
-/** The size of a page of whole Nodes. A Node may have 15 kB, most of it the images on its machine. */
+/** The size of a page of whole Nodes. A Node can have 15 kB, most of it about the images on its machine. */
 export const NODE_PAGE_SIZE = 100;
 
 /** Yields all Nodes of the cluster, whole, one page at a time. */
@@ -54,8 +52,8 @@ export const readExistingNode = async (reader: Reader, name: string): Promise<Ex
 };
 
 /**
- * Returns the reason of an opt-out, or null when there is none. Any value opts out, including `false`: doubt about what
- * someone meant must not lead to a fence. Whoever owns a pod writes the reason, and messages quote it.
+ * Returns the reason of an opt-out, or null if there is none. Any value opts out, including `false`, because an unclear
+ * value must not lead to a fence. The owner of a pod writes the reason, and messages quote it.
  */
 const optOutText = (reason: string | undefined): string | null =>
   reason === undefined ? null : onOneLine(reason).trim() || 'no reason given';
@@ -82,7 +80,7 @@ export const optOutOfPod = ({ name = '', namespace = '', annotations }: V1Object
 const nodeIds = jsonTextSchema.pipe(z.record(z.string(), z.string()));
 
 /**
- * The most CSI drivers to read. No Node has so many, and Cloudfence does not read what a kubelet writes beyond them.
+ * The maximum number of CSI drivers to read. No real Node has so many, and a kubelet could write an unlimited number.
  */
 const MOST_DRIVERS = 50;
 
@@ -114,7 +112,10 @@ export const attachmentIdentitySource = ({ metadata, spec }: V1VolumeAttachment)
   return value === '' ? null : { source: 'volumeAttachment', driver: spec.attacher, value };
 };
 
-/** Reports whether at least one source names the machine. Fencing judges whether another source contradicts it. */
+/**
+ * Returns whether at least one source names the machine. The rules of `fencing/` check whether another source
+ * contradicts it.
+ */
 export const anySourceNamesMachine = (
   identitySources: readonly IdentitySource[],
   { machine, machineOf }: Pick<NodeQuery, 'machine' | 'machineOf'>,
@@ -128,8 +129,8 @@ type Names = readonly string[];
 const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
 
 /**
- * Reports whether a Node names the machine. A Node whose own providerID names another machine does not. Otherwise a
- * kubelet could prevent the fence of any machine.
+ * Returns whether a Node names the machine. If the Node's own providerID names another machine, it does not. Otherwise
+ * a kubelet could prevent the fence of any machine.
  */
 const namesMachine = (identitySources: readonly IdentitySource[], query: NodeQuery): boolean =>
   anySourceNamesMachine(identitySources, query) && !isImposter(identitySources, query);
@@ -138,8 +139,8 @@ const provenNames = (nodes: readonly V1Node[], query: NodeQuery): Names =>
   nodes.filter((node) => namesMachine(nodeIdentitySources(node), query)).map(nameOf);
 
 /**
- * Reports whether the Node of this name names the machine. Reads its CSINode only when the Node itself names no
- * machine of this cloud.
+ * Returns whether the Node with this name names the machine. Reads its CSINode only if the Node itself names no machine
+ * of this cloud.
  */
 const isNodeOfMachine = async (reader: Reader, name: string, query: NodeQuery): Promise<boolean> => {
   const node = await readNode(reader, name);
@@ -153,8 +154,8 @@ const isNodeOfMachine = async (reader: Reader, name: string, query: NodeQuery): 
 };
 
 /**
- * Tries the guessed names. The likeliest name goes first and alone, because it is usually right, and then one GET is
- * enough.
+ * Tries the guessed names. Tries the likeliest name first and alone: it is usually right, and then one GET is
+ * sufficient.
  */
 const byGuessedName = async (reader: Reader, query: NodeQuery): Promise<Names> => {
   const [likeliest, ...others] = new Set(query.nodeNames.filter((name) => name !== ''));
@@ -177,8 +178,8 @@ const byLabel = async (reader: Reader, query: NodeQuery): Promise<Names> => {
 };
 
 /**
- * Finds Nodes by their annotations. `complete` is true when every Node has an annotation that names some machine of
- * this cloud. Then no Node is known by its providerID alone.
+ * Finds Nodes by their annotations. `complete` is true if every Node has an annotation that names a machine of this
+ * cloud. Then no Node is identified only by its providerID.
  */
 const byAnnotation = async (
   reader: Reader,
@@ -202,12 +203,12 @@ const byProviderID = async (reader: Reader, query: NodeQuery): Promise<Names> =>
   return names;
 };
 
-/** The most Nodes to read one by one. */
+/** The maximum number of Nodes to read one by one. */
 const MOST_GETS = 100;
 
 /**
- * Keeps the Nodes that name the machine. Only their annotations were read so far, and a Node's own providerID may
- * contradict its annotation.
+ * Returns the Nodes that name the machine. Only their annotations have been read so far, and a Node's own providerID
+ * may contradict its annotation.
  */
 const nodesNaming = async (reader: Reader, names: Names, query: NodeQuery): Promise<Names> => {
   if (names.length > MOST_GETS) return byProviderID(reader, query);
@@ -219,8 +220,8 @@ const nodesNaming = async (reader: Reader, names: Names, query: NodeQuery): Prom
 };
 
 /**
- * Returns the names of the Nodes that prove to be the machine's. Tries the cheapest way first and stops at the first
- * one that finds a Node. A name helps to find a Node and is never proof.
+ * Returns the names of the Nodes that belong to the machine. Tries the cheapest way first and stops at the first one
+ * that finds a Node. A name only helps to find a Node, and is never proof.
  */
 export const findNodes = async (reader: Reader, query: NodeQuery): Promise<Names> => {
   for (const way of [byGuessedName, byLabel]) {

@@ -22,9 +22,9 @@ import {
   volumeKey,
 } from './volumes.ts';
 
-/** Pods: reading them, what a fence needs to know about them, and how they end. */
+/** Pods: reading them, the facts that a fence needs, and how they are deleted. */
 
-/** Lists all pods that are bound to the Node's name. A name that no Node can have would be another selector. */
+/** Lists all pods that are bound to the Node's name. An impossible Node name would become another selector. */
 export const readNodePods = async (reader: Reader, node: string): Promise<readonly V1Pod[]> => {
   if (!isName(node)) return [];
   const pods: V1Pod[] = [];
@@ -36,10 +36,7 @@ export const readNodePods = async (reader: Reader, node: string): Promise<readon
   return pods;
 };
 
-/**
- * Returns the facts about a pod. Lists claims and volumes that cannot be resolved as unresolved, because their volume
- * is unknown.
- */
+/** Returns the facts about a pod. Claims and volumes whose volume is unknown are listed as unresolved. */
 export const podFactsOf = (pod: V1Pod, claimed: ReadonlyMap<string, V1PersistentVolume>): PodFacts => {
   const claims = pvcsOfPod(pod).map((claim) => [pvcKey(claim), claimed.get(pvcKey(claim))] as const);
   const handles = [...claims.flatMap(([, volume]) => (volume && csiHandleOf(volume)) ?? []), ...inlineHandles([pod])];
@@ -88,13 +85,13 @@ const podFacts = (pod: V1Pod, uses: Pick<PodFacts, 'volumes' | 'unresolved'>): P
 };
 
 /**
- * Reports whether a toleration is meant for the out-of-service taint: it names the taint, with any effect, or it
- * tolerates everything. A toleration of every taint with one effect is not meant for this taint.
+ * Returns whether a toleration applies to the out-of-service taint: it names the taint, with any effect, or it
+ * tolerates everything. A toleration of every taint with one effect does not count.
  */
 const isForOutOfService = ({ key = '', operator, effect = '' }: V1Toleration): boolean =>
   key === OUT_OF_SERVICE.key || (operator === 'Exists' && key === '' && effect === '');
 
-/** Reports whether the pod is meant to stay on a Node that is out of service, such as a CSI node plugin. */
+/** Returns whether the pod should stay on a Node that is out of service, as a CSI node plugin does. */
 export const toleratesOutOfService = ({ spec }: V1Pod): boolean => (spec?.tolerations ?? []).some(isForOutOfService);
 
 export const readPod = (
@@ -104,7 +101,7 @@ export const readPod = (
   reader.readIfPresent(CoreV1Api, { namespace, name }, (core, key) => core.readNamespacedPod(key));
 
 /**
- * Deletes a pod without a grace period, because there is no kubelet left that could use it.
+ * Deletes a pod without a grace period, because its kubelet cannot use one.
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination-forced
  */
 export const deletePod = ({ reader, writer }: ApiSession, pod: PodTarget): Promise<StepResult> => {
@@ -127,7 +124,7 @@ const failedStatus = ({ uid }: PodTarget) => [
 const isOver = (pod: V1Pod | null, { uid }: PodTarget): boolean =>
   pod === null || pod.metadata?.uid !== uid || isFinished(pod);
 
-/** Sets a pod to failed, so that the Job controller sees that the pod is over and removes its finalizer. */
+/** Sets a pod to Failed, so that the Job controller sees its end and removes its finalizer. */
 export const failPod = async ({ reader, writer }: ApiSession, pod: PodTarget): Promise<StepResult> => {
   if (isOver(await readPod(reader, pod), pod)) return 'already';
   const { namespace, name } = pod;

@@ -3,12 +3,12 @@ import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
 import { Unavailable } from '../fencing/model/errors.ts';
 import type { Connection } from './connection.ts';
 
-/** The service account of infra/kubernetes/rbac.yaml, and the Secret that holds one of its tokens. */
+/** The service account in infra/kubernetes/rbac.yaml, and the Secret with one of its tokens. */
 const NAMESPACE = 'kube-system';
 const ACCOUNT = 'cloudfence';
 const SECRET = 'cloudfence-token';
 
-/** Kubernetes fills the Secret within moments. If it does not, the account does not exist. */
+/** Kubernetes normally fills the Secret within this time. If it does not, the account does not exist. */
 const FILLED_WITHIN_MS = 10_000;
 const POLL_MS = 200;
 
@@ -49,7 +49,7 @@ const waitForToken = async ({ clock, reader }: Connection, signal: AbortSignal):
 
 /**
  * Returns a token of Cloudfence's service account. The token is valid until its Secret is deleted. Creates the Secret
- * if there is none.
+ * if it does not exist.
  * https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/#manual-secret-management-for-serviceaccounts
  * @throws Unavailable, PermissionDenied, Refused
  */

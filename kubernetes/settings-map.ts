@@ -5,9 +5,9 @@ import type { Reader, Writer } from './connection.ts';
 import { isNotFound } from './errors.ts';
 import { CAP_OVERRIDE, PAUSE_KEY, SETTINGS } from './names.ts';
 
-/** The ConfigMap with which people pause all fencing, or let it exceed the cap. */
+/** The ConfigMap with which people pause all fencing, or allow fences to exceed the cap. */
 
-/** The ConfigMap with which the people who run a cluster control Cloudfence. Cloudfence only reads it. */
+/** The ConfigMap with which people control Cloudfence in a cluster. Cloudfence only reads it. */
 export type SettingsMap = Readonly<Record<string, string>>;
 
 /** A person's decision that fences may exceed the cap until a time (epoch ms), and why. */
@@ -28,7 +28,7 @@ const pauseIn = (settings: SettingsMap): string | null => {
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
 
-/** Returns the override that is in effect now, or null. A value that cannot be read overrides nothing. */
+/** Returns the override that is in effect now, or null. An unreadable value does not override anything. */
 export const activeCapOverride = (settings: SettingsMap, now: number): CapOverride | null => {
   const text = settings[CAP_OVERRIDE.until]?.trim() ?? '';
   const until = RFC_3339.test(text) ? Date.parse(text) : NaN;
@@ -37,7 +37,7 @@ export const activeCapOverride = (settings: SettingsMap, now: number): CapOverri
 };
 
 /**
- * Sets keys, and removes those with a null value. Creates the ConfigMap if it does not exist yet. Only people may do
+ * Sets keys, and removes keys with a null value. Creates the ConfigMap if it does not exist yet. Only people may do
  * this.
  */
 const writeSettings = async (writer: Writer, data: Readonly<Record<string, string | null>>): Promise<void> => {
@@ -64,20 +64,20 @@ export const overrideCap = (writer: Writer, { until, reason }: CapOverride): Pro
 export const endCapOverride = (writer: Writer): Promise<void> =>
   writeSettings(writer, { [CAP_OVERRIDE.until]: null, [CAP_OVERRIDE.reason]: null });
 
-/** A list of metadata. Its items are null when the list is empty, despite the client's types. */
+/** A list of metadata. Its items are null if the list is empty, despite the client's types. */
 interface CountedList {
   readonly items: readonly V1Node[] | null;
   readonly metadata?: { readonly remainingItemCount?: number };
 }
 
 /**
- * Counts the Nodes: one item's metadata, and the server's own count of the rest. The cost is the same for any size of
- * cluster.
+ * Counts the Nodes with one call: one item's metadata, and the server's own count of the others. The cost does not
+ * depend on the size of the cluster.
  */
 export const countNodes = async (reader: Reader): Promise<number> => {
   const { items, metadata }: CountedList = await reader.readMetadata(CoreV1Api, (core) => core.listNode({ limit: 1 }));
   return (items?.length ?? 0) + (metadata?.remainingItemCount ?? 0);
 };
 
-/** Returns the settings of the cluster that a decision needs. */
+/** Returns the settings of the cluster that decisions need. */
 export const surroundingsIn = (settings: SettingsMap): Surroundings => ({ paused: pauseIn(settings) });

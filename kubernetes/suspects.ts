@@ -10,7 +10,7 @@ import { type Freshness, readLeases } from './leases.ts';
 import { hasFenceTraces, hasOwnLabel, hasOwnTaint, fenceAnnotation, nodeFacts } from './node-facts.ts';
 
 /**
- * Finds what a sweep has to look at: silent Nodes, Nodes with anything of Cloudfence, and attachments to Nodes that
+ * Finds what a sweep has to look at: silent Nodes, Nodes with something of Cloudfence, and attachments to Nodes that
  * are gone.
  */
 
@@ -18,7 +18,7 @@ const GETS_AT_ONCE = 8;
 
 interface SuspectFacts {
   readonly fresh: ReadonlySet<string>;
-  /** Nodes whose Lease is not fresh, or to which something doubtful is attached, whether they exist or not. */
+  /** Nodes without a fresh Lease, or with a doubtful attachment, whether they exist or not. */
   readonly named: ReadonlySet<string>;
   readonly attached: ReadonlyMap<string, readonly AttachmentGroup[]>;
 }
@@ -42,7 +42,7 @@ const suspectsOfGoneNode = (node: string, { attached }: SuspectFacts): readonly 
   suspectsFromAttachments(node, attached.get(node) ?? []);
 
 /**
- * Reports whether none of the Node's own identity sources confirms an attachment's source, either in full or as the end
+ * Returns whether none of the Node's own identity sources confirms an attachment's source, either in full or as the end
  * of a providerID.
  */
 const isOfAnotherMachine =
@@ -59,8 +59,8 @@ const whySuspect = (existing: V1Node, { fresh }: SuspectFacts): SuspectNode['bec
 };
 
 /**
- * Returns the Node itself, if it stands out, and the machine that had its name before, if anything is still attached to
- * that machine.
+ * Returns the Node itself if it is a suspect, and the former machine of its name if something is still attached to that
+ * machine.
  */
 const judgeNode = ({ node: existing, identitySources }: ExistingNode, facts: SuspectFacts): readonly SuspectNode[] => {
   const { attached } = facts;
@@ -85,7 +85,7 @@ const judgeNode = ({ node: existing, identitySources }: ExistingNode, facts: Sus
   ];
 };
 
-/** Reads a Node's CSINode only when the Node itself has no identity source. */
+/** Reads a Node's CSINode only if the Node itself has no identity source. */
 const withIdentitySources = async (reader: Reader, node: V1Node): Promise<ExistingNode> => {
   const own = nodeIdentitySources(node);
   return {
@@ -98,8 +98,8 @@ const needsCheck = (node: V1Node, { named }: SuspectFacts): boolean =>
   named.has(nameOf(node)) || hasFenceTraces(node) || hasOwnLabel(node);
 
 /**
- * Judges all Nodes in pages. Only whole Nodes include their taints, and the API server cannot select by a taint. Our
- * taint has to be found by itself, because a person may remove every label.
+ * Checks all Nodes in pages. Whole Nodes are needed, because only these contain taints, and the API server cannot
+ * select Nodes by taint. The search must find our taint without labels, because a person may remove every label.
  */
 const judgeAllNodes = async (reader: Reader, facts: SuspectFacts): Promise<readonly SuspectNode[]> => {
   const atOnce = pLimit(GETS_AT_ONCE);
@@ -115,10 +115,9 @@ const judgeAllNodes = async (reader: Reader, facts: SuspectFacts): Promise<reado
 };
 
 /**
- * Returns what a sweep should look at. Reads the lists of Leases, attachments, and Nodes in pages, and keeps only what
- * stands out.
- * Does not find a Node with neither a Lease nor an attachment nor anything of Cloudfence's on it: nothing on such a Node
- * waits for a detach.
+ * Returns everything that a sweep should look at. Reads the lists of Leases, attachments, and Nodes in pages, and keeps
+ * only suspects. Does not find a Node that has neither a Lease, nor an attachment, nor anything of Cloudfence. Nothing
+ * on such a Node waits for a detach.
  */
 export const findSuspects = async (reader: Reader, freshness: Freshness): Promise<readonly SuspectNode[]> => {
   const { fresh, stale, ahead } = await readLeases(reader, freshness);

@@ -13,37 +13,38 @@ import { type Reader, pages } from './connection.ts';
 import { isFinished } from './pods.ts';
 
 /**
- * Collects the volumes of one Node from everything that names one, and reads the attachment and the PersistentVolume
- * of each. No source is trusted alone: a handle counts only if the object that was read has that handle.
+ * Collects the volumes of one Node from all sources that name them, and reads the attachment and the PersistentVolume
+ * of each. No source is trusted alone: a handle counts only if the object that was read has the same handle.
  */
 
-/** All places that name the volumes of a Node. */
+/** All sources that name the volumes of a Node. */
 export interface VolumeSources {
   readonly node: string;
-  /** On the Node's status, where its kubelet can write anything. */
+  /** In the Node's status, in which its kubelet can write anything. */
   readonly onStatus: readonly VolumeHandle[];
-  /** Named by a pod or an attachment itself, without a PersistentVolume. */
+  /** Volumes that a pod or an attachment names itself, without a PersistentVolume. */
   readonly inline: readonly VolumeHandle[];
   /** Keys of the volumes that the Node's status reports as attached. */
   readonly reported: ReadonlySet<string>;
   /** In fence records. */
   readonly remembered: readonly NamedVolume[];
-  /** PersistentVolumes that this look has just read, through claims or attachments. */
+  /** PersistentVolumes that this look has just read through claims or attachments. */
   readonly persistentVolumes: readonly V1PersistentVolume[];
-  /** Attachments that this look has just asked for by name, with what it found. */
+  /** Attachments that this look has just read by name, with the result. */
   readonly attachments: ReadonlyMap<string, V1VolumeAttachment | null>;
   /**
-   * Returns whether an attachment with the computed name belongs to this Node and not to a later Node of the same name.
+   * Returns whether an attachment with the computed name belongs to this Node, and not to a later Node with the same
+   * name.
    */
   readonly isOfThisNode: (attachment: V1VolumeAttachment) => boolean;
   /**
-   * Returns whether the claim of this volume matters. If not, the name of the PersistentVolume is enough, and a standing
-   * attachment shows it.
+   * Returns whether the claim of this volume is needed. If not, the name of the PersistentVolume is sufficient, and an
+   * existing attachment shows it.
    */
   readonly needsClaim: (key: string) => boolean;
 }
 
-/** A volume's facts, and what only the look itself needs. */
+/** A volume's facts, with the data that only the look itself needs. */
 export interface FoundVolume {
   readonly facts: VolumeFacts;
   readonly volume: V1PersistentVolume | null;
@@ -66,8 +67,8 @@ const namedByRead = ({ persistentVolumes }: VolumeSources) =>
   });
 
 /**
- * The most PersistentVolume names to read for one handle. No handle ever has more, but someone may write a record that
- * says so.
+ * The maximum number of PersistentVolume names to read for one handle. A real handle never has more, but someone may
+ * write such a record.
  */
 const MOST_NAMES = 5;
 
@@ -90,8 +91,8 @@ const pvcKeyOf = ({ spec }: V1PersistentVolume): string | null => {
 };
 
 /**
- * Returns the PersistentVolume with exactly this handle. A name alone is not enough, because it may mean another volume
- * by now.
+ * Returns the PersistentVolume with exactly this handle. A name alone is not sufficient, because another volume may
+ * have it now.
  */
 const volumeWithHandle = async (
   reader: Reader,
@@ -110,8 +111,8 @@ const volumeWithHandle = async (
 type ReadAttachment = (name: string) => Promise<V1VolumeAttachment | null>;
 
 /**
- * Returns the PersistentVolume that a standing attachment shows, or null. The API server lets no one change what an
- * attachment names, and the attacher keeps the PersistentVolume for as long.
+ * Returns the PersistentVolume that an existing attachment names, or null. Nobody can change the names in an
+ * attachment, and the attacher keeps the PersistentVolume while the attachment exists.
  */
 const shownBy = (attachment: V1VolumeAttachment | null, { driver }: VolumeHandle): string | null =>
   attachment?.spec.attacher === driver ? (attachment.spec.source.persistentVolumeName ?? null) : null;
@@ -146,14 +147,14 @@ const findVolume = async (
 };
 
 /**
- * The most volumes to read one by one. A Node has at most about 128 attachments. If more are named, someone makes them
- * up.
+ * The maximum number of volumes to read one by one. A real Node has at most about 128 attachments. If there are more
+ * names, someone invented them.
  */
 const MOST_ASKED = 300;
 
 /**
- * Reads the volumes that one list of all attachments shows on the Node, and those that a source other than the Node's
- * kubelet names. Of a record, it believes as many as a Node can have.
+ * Reads the volumes that a list of all attachments shows on the Node, and those that a source other than the Node's
+ * kubelet names. From a record, it reads only as many as a Node can have.
  */
 const readBelievable = async (
   reader: Reader,
@@ -178,8 +179,8 @@ const readBelievable = async (
 };
 
 /**
- * Reads the attachments of volumes that are known before their PersistentVolumes are. Reads none of more volumes than a
- * Node can have, because `readVolumes` then takes one list.
+ * Reads the attachments of volumes whose handles are known before their PersistentVolumes are read. If there are more
+ * volumes than a Node can have, it reads none of them, because `readVolumes` then uses one list.
  */
 export const readAttachmentsOf = async (
   reader: Reader,
@@ -194,8 +195,9 @@ export const readAttachmentsOf = async (
 };
 
 /**
- * Returns the volumes behind these attachments, by the name of the PersistentVolume. The name of an attachment is made
- * from the volume's driver and handle, and the attachment names the PersistentVolume. No one can change either.
+ * Returns the volumes behind these attachments, by the name of the PersistentVolume. The name of an attachment is
+ * computed from the volume's driver and handle, and the attachment names the PersistentVolume. Nobody can change either
+ * of them.
  */
 export const volumesBehind = (
   volumes: readonly VolumeHandle[],
@@ -221,7 +223,7 @@ export const readVolumes = (reader: Reader, sources: VolumeSources): Promise<rea
   return Promise.all(candidates.map((candidate) => findVolume(reader, candidate, sources, attachmentAt)));
 };
 
-/** Finds the next attachment of a volume: the one to the Node of the pod that uses its claim now. */
+/** Finds the next attachment of a volume: the attachment to the Node of the pod that uses its claim now. */
 
 export const claimOfVolume = ({ spec }: V1PersistentVolume): PvcReference | null => {
   const { namespace, name } = spec?.claimRef ?? {};
@@ -230,7 +232,7 @@ export const claimOfVolume = ({ spec }: V1PersistentVolume): PvcReference | null
 
 const claimOf = ({ volume }: FoundVolume): PvcReference | null => volume && claimOfVolume(volume);
 
-/** The Node whose volumes are looked at, and the pods that its fence has recorded. */
+/** The Node whose volumes are read, and the pods in its fence record. */
 export interface NodeTraces {
   readonly node: string;
   readonly old: FenceRecord['pods'];
@@ -241,12 +243,12 @@ export const runsElsewhere = (pod: V1Pod, node: string): boolean => {
   return where !== '' && where !== node && !isFinished(pod);
 };
 
-/** The most pods to read by name. For more, one list of the namespace costs less. */
+/** The maximum number of pods to read by name. If there are more, one list of the namespace is cheaper. */
 const MOST_BY_NAME = 3;
 
 /**
- * Reads the pods that have the names of the old ones now. A StatefulSet gives its new pod the name of the old one, and
- * then nobody has to list the namespace.
+ * Reads the pods that now have the names of the old ones. A StatefulSet gives its new pod the name of the old one, so
+ * the namespace does not have to be listed.
  */
 const podsOfSameName = async (reader: Reader, old: FenceRecord['pods']): Promise<readonly V1Pod[]> => {
   if (old.length > MOST_BY_NAME) return [];
@@ -260,7 +262,7 @@ const podsOfSameName = async (reader: Reader, old: FenceRecord['pods']): Promise
 
 /**
  * Returns the pods that use the claims of one namespace now, by claim. Leaves out pods on this Node, and claims that no
- * scheduled pod uses. Stops reading once all are found.
+ * scheduled pod uses. Stops as soon as all are found.
  */
 const podsUsingIn = async (
   reader: Reader,
@@ -322,9 +324,9 @@ export const withSuccessors = async (
 };
 
 /**
- * Returns the volumes whose successor attachments are read without a request for them. These are all volumes of a Node
- * under fence, once all its attachments are gone. An earlier run may have died after it nudged a successor and before
- * it took that nudge off.
+ * Returns the volumes whose next attachments are read even without a request. These are all volumes of a fenced Node
+ * after all its attachments are gone. An earlier run may have died after it nudged the next attachment and before it
+ * removed that nudge.
  */
 export const awaitingSuccessors = ({ record }: NodeFacts, volumes: readonly FoundVolume[]): readonly string[] =>
   record?.phase === 'fencing' && volumes.every(({ facts }) => facts.attachment === null)

@@ -10,12 +10,15 @@ import {
 import type { VolumeHandle } from '../fencing/model/machine.ts';
 import type { Reader } from './connection.ts';
 
-/** What is behind a volume of a pod: which PersistentVolume, which driver, and which handle. */
+/** Resolves a volume of a pod to its PersistentVolume, driver, and handle. */
 
-/** What is behind a volume: a CSI volume, something that CSI never attaches, or something unknown. */
+/** What a pod's volume resolves to: a CSI volume, something that CSI never attaches, or something unknown. */
 type Backing = VolumeHandle | 'never-attached' | 'unknown';
 
-/** Kinds that no CSI driver attaches: files, networks, and the former plugins that attach on their own. */
+/**
+ * Kinds of volumes that no CSI driver attaches: files, network storage, and former plugins that attach volumes
+ * themselves.
+ */
 const NEVER_ATTACHED = new Set([
   'azureFile',
   'cephfs',
@@ -41,8 +44,8 @@ const NEVER_ATTACHED = new Set([
 ]);
 
 /**
- * Classifies a volume that Kubernetes does not hand over to CSI. If its kind is not known either, it comes from a newer
- * server: the client drops what it has no model for.
+ * Classifies a volume that Kubernetes does not pass to CSI. An unknown kind comes from a newer server, because the
+ * client drops fields that it does not know.
  */
 const otherKind = (volume: object): Backing =>
   Object.keys(volume).some((kind) => NEVER_ATTACHED.has(kind)) ? 'never-attached' : 'unknown';
@@ -65,14 +68,14 @@ const backingOf = ({ metadata, spec }: V1PersistentVolume): Backing => {
 
 const handleOrNull = (backing: Backing): VolumeHandle | null => (typeof backing === 'string' ? null : backing);
 
-/** Returns the CSI volume behind a PersistentVolume, or null when none is known. */
+/** Returns the CSI volume of a PersistentVolume, or null if none is known. */
 export const csiHandleOf = (volume: V1PersistentVolume): VolumeHandle | null => handleOrNull(backingOf(volume));
 
 export const hasUnknownBacking = (volume: V1PersistentVolume): boolean => backingOf(volume) === 'unknown';
 
 /**
- * Returns the volumes of a pod that name no claim, with what is behind each. A CSI volume of the pod's own is ephemeral
- * and never attached.
+ * Returns the volumes of a pod that name no claim, resolved. A CSI volume that a pod defines itself is ephemeral and
+ * never attached.
  */
 export const inlineBackings = ({ spec }: V1Pod): readonly (readonly [string, Backing])[] =>
   (spec?.volumes ?? [])
@@ -83,8 +86,8 @@ export const inlineHandles = (pods: readonly V1Pod[]): readonly VolumeHandle[] =
   pods.flatMap((pod) => inlineBackings(pod).flatMap(([, backing]) => handleOrNull(backing) ?? []));
 
 /**
- * Returns the volume of an attachment that has no PersistentVolume because a pod named the volume itself; null for any
- * other attachment. See Attach in pkg/volume/csi/csi_attacher.go.
+ * Returns the volume of an attachment without a PersistentVolume, which exists if a pod named the volume itself; null
+ * for any other attachment. See Attach in pkg/volume/csi/csi_attacher.go.
  */
 export const inlineVolumeOf = ({ spec }: V1VolumeAttachment): VolumeHandle | null =>
   spec.source.inlineVolumeSpec ? handleOrNull(backingOf({ spec: spec.source.inlineVolumeSpec })) : null;
@@ -94,8 +97,8 @@ const UNIQUE_NAME = /^kubernetes\.io\/csi\/([^^]+)\^(.+)$/;
 export const volumeKey = ({ driver, handle }: VolumeHandle): string => `${driver}^${handle}`;
 
 /**
- * Parses a unique volume name of a Node's status, `kubernetes.io/csi/<driver>^<handle>`. Returns null for volumes of
- * another kind.
+ * Parses a volume name from a Node's status, `kubernetes.io/csi/<driver>^<handle>`. Returns null for volumes of another
+ * kind.
  */
 export const parseUniqueVolumeName = (uniqueName: string): VolumeHandle | null => {
   const [, driver, handle] = UNIQUE_NAME.exec(uniqueName) ?? [];
@@ -103,10 +106,10 @@ export const parseUniqueVolumeName = (uniqueName: string): VolumeHandle | null =
 };
 
 /**
- * The rest of this section translates in-tree volumes to the volumes of the CSI drivers that Kubernetes hands them over
- * to: csi-translation-lib v0.36.3, plugins/*.go, TranslateInTreePVToCSI and TranslateInTreeInlineVolumeToCSI. The
- * handle is the translated one, without what a driver or the attacher fills in later, because Kubernetes makes the name
- * of the VolumeAttachment from it.
+ * The rest of this section translates in-tree volumes to CSI volumes as Kubernetes does: csi-translation-lib v0.36.3,
+ * plugins/*.go, TranslateInTreePVToCSI and TranslateInTreeInlineVolumeToCSI. The result is the translated handle,
+ * without later additions by a driver or the attacher, because Kubernetes computes the name of the VolumeAttachment
+ * from it.
  */
 
 type InTree = Pick<
@@ -118,23 +121,20 @@ type InTree = Pick<
     'awsElasticBlockStore' | 'azureDisk' | 'gcePersistentDisk' | 'cinder' | 'portworxVolume' | 'vsphereVolume'
   >;
 
-/**
- * A CSI volume; `never-attached` when no CSI driver ever attaches the volume; or null when the translation itself
- * fails.
- */
+/** A CSI volume; `never-attached` if no CSI driver ever attaches the volume; or null if the translation fails. */
 type Translation = VolumeHandle | 'never-attached' | null;
 
 const csi = (driver: string, handle: string): VolumeHandle => ({ driver, handle });
 
 const EBS_URL = /^aws:\/\/[^/]*\/+(vol-[^/]*)\/*$/;
 
-/** Does what KubernetesVolumeIDToEBSVolumeID does: takes a URL that ends with the volume's id, or the bare id. */
+/** Behaves like KubernetesVolumeIDToEBSVolumeID: accepts a URL that ends with the volume's id, or the id alone. */
 const ebs = (id: string): Translation => {
   const handle = id.startsWith('aws://') ? EBS_URL.exec(id)?.[1] : id;
   return handle === undefined || handle === '' ? null : csi('ebs.csi.aws.com', handle);
 };
 
-/** Translates an Azure disk. Blobs from the time before managed disks have no CSI driver. */
+/** Translates an Azure disk. Unmanaged disks (blobs) have no CSI driver. */
 const azure = (kind: string | undefined, uri: string): Translation =>
   (kind ?? 'Managed').toLowerCase() === 'managed' ? csi('disk.csi.azure.com', uri) : 'never-attached';
 
@@ -142,8 +142,8 @@ const MULTI_ZONE = '__';
 const regionOf = (zone: string): string => zone.slice(0, Math.max(0, zone.lastIndexOf('-')));
 
 /**
- * Returns the zone or the region in the path of a disk, or null. `zones` is the text of the volume's zone label.
- * gceGetRegionFromZones refuses zones of more than one region.
+ * Returns the zone or the region for the path of a disk, or null. `zones` is the text of the volume's zone label.
+ * gceGetRegionFromZones rejects zones of several regions.
  */
 const gceLocation = (zones: string): string | null => {
   const all = zones.split(MULTI_ZONE);
@@ -158,8 +158,8 @@ const gce = (name: string, zones: string): Translation => {
 };
 
 /**
- * Translates an in-tree volume. Returns undefined for a volume that Kubernetes does not hand over to CSI. `zones` is
- * the text of its zone label; it is empty for a volume that a pod names itself.
+ * Translates an in-tree volume. Returns undefined for a volume that Kubernetes does not pass to CSI. `zones` is the
+ * text of its zone label. It is empty for a volume that a pod names itself.
  */
 const translatedInTree = (volume: Partial<InTree>, zones: string): Translation | undefined => {
   const { awsElasticBlockStore, azureDisk, gcePersistentDisk, cinder, portworxVolume, vsphereVolume } = volume;
@@ -171,7 +171,7 @@ const translatedInTree = (volume: Partial<InTree>, zones: string): Translation |
   return vsphereVolume && csi('csi.vsphere.vmware.com', vsphereVolume.volumePath);
 };
 
-/** A PersistentVolumeClaim, as a pod names it. */
+/** A PersistentVolumeClaim that a pod names. */
 export interface PvcReference {
   readonly namespace: string;
   readonly name: string;
@@ -200,18 +200,18 @@ export const readVolume = (reader: Reader, name: string): Promise<V1PersistentVo
 export const readPvc = (reader: Reader, { namespace, name }: PvcReference): Promise<V1PersistentVolumeClaim | null> =>
   reader.readIfPresent(CoreV1Api, { namespace, name }, (core, key) => core.readNamespacedPersistentVolumeClaim(key));
 
-/** Returns what a look needs of a PersistentVolume. */
+/** Returns the data about a PersistentVolume that a look needs. */
 const asVolume = (name: string, { driver, handle }: VolumeHandle, claim: PvcReference): V1PersistentVolume => ({
   metadata: { name },
   spec: { csi: { driver, volumeHandle: handle }, claimRef: { namespace: claim.namespace, name: claim.name } },
 });
 
-/** The volumes behind the attachments that a look has read, by the name of the PersistentVolume. */
+/** The volumes of the attachments that a look has read, by the name of the PersistentVolume. */
 export type Attached = ReadonlyMap<string, VolumeHandle>;
 
 /**
- * Returns the volume that is bound to the claim in both directions, or null when there is none yet, or no longer. A claim
- * of phase Bound is bound in both directions. If an attachment shows which volume that is, nothing more is read.
+ * Returns the volume that is bound to the claim in both directions, or null if there is none. A claim in phase Bound is
+ * bound in both directions. If an attachment already shows that volume, no further read is made.
  */
 const readBound = async (
   reader: Reader,
@@ -228,12 +228,12 @@ const readBound = async (
 };
 
 /**
- * The most claims to read. The pods of no Node have more. Claims beyond this number are not read, and count as claims
- * that cannot be resolved.
+ * The maximum number of claims to read. The pods of a real Node never have more. Further claims are not read, and count
+ * as claims that cannot be resolved.
  */
 const MOST_CLAIMS = 1_000;
 
-/** Returns the PersistentVolumes behind the pods' claims, by claim key. Omits claims without one. */
+/** Returns the PersistentVolumes of the pods' claims, by claim key. Omits claims without a PersistentVolume. */
 export const readVolumesOfPvcs = async (
   reader: Reader,
   pods: readonly V1Pod[],

@@ -12,8 +12,8 @@ import { isNotFound, isPreconditionFailed } from '../errors.ts';
 import { readPod } from '../pods.ts';
 
 /**
- * The canary of a drill: a StatefulSet with one pod and one volume. Its name is always the same, so that only one runs.
- * Says which of its objects are there, whose they are, and how they go.
+ * The canary of a drill: a StatefulSet with one pod and one volume. Its name is always the same, so that only one
+ * canary can run. Reports which of its objects exist and to whom they belong, and deletes them.
  */
 
 const CANARY = 'cloudfence-drill';
@@ -24,7 +24,7 @@ const selected = { 'app.kubernetes.io/name': CANARY };
 
 const labelsOf = (drill: string) => ({ ...selected, [DRILL_OF_LABEL]: drill });
 
-/** More than any common class needs at least, such as 10 GB for a disk of Compute Engine. */
+/** Larger than the minimum of common storage classes, such as 10 GB for a disk of Compute Engine. */
 const SIZE = '10Gi';
 
 /** Meets the Pod Security Standard "restricted". https://kubernetes.io/docs/concepts/security/pod-security-standards/ */
@@ -40,7 +40,7 @@ const containerOf = (image: string) => ({
   volumeMounts: [{ name: 'data', mountPath: '/data' }],
 });
 
-/** The pod only prefers its Node, so that it can run on another one later. */
+/** The pod only prefers its Node, so that it can later run on another one. */
 const podOf = ({ image, hostname }: PlacedCanary) => ({
   automountServiceAccountToken: false,
   terminationGracePeriodSeconds: 5,
@@ -72,11 +72,11 @@ const claimOf = ({ storageClass, drill }: PlacedCanary) => ({
   },
 });
 
-/** Reports whether this drill made the object. Kubernetes copies the label from the StatefulSet's templates. */
+/** Returns whether this drill created the object. Kubernetes copies the label from the templates of the StatefulSet. */
 export const isOfDrill = ({ metadata }: { readonly metadata?: V1ObjectMeta }, drill: string): boolean =>
   metadata?.labels?.[DRILL_OF_LABEL] === drill;
 
-/** Kubernetes deletes the claim with the StatefulSet, even if the drill dies before it can. */
+/** Kubernetes deletes the claim with the StatefulSet, even if the drill dies before it can delete the claim. */
 export const canarySet = (options: PlacedCanary): V1StatefulSet => ({
   apiVersion: 'apps/v1',
   kind: 'StatefulSet',
@@ -128,7 +128,7 @@ const inWords = ({ set, pod, claim }: CanaryParts, namespace: string): readonly 
     .filter((part) => part !== null)
     .map((part) => `${part} in namespace ${namespace}`);
 
-/** Returns the objects of a canary that are there and that `own` has not made, in words. */
+/** Describes the existing objects of a canary that `own` did not create. */
 export const partsOfOthers = async (
   reader: Reader,
   namespace: string,
@@ -136,7 +136,7 @@ export const partsOfOthers = async (
 ): Promise<readonly string[]> =>
   inWords(await readParts(reader, namespace, (found) => own === null || !isOfDrill(found, own)), namespace);
 
-/** Returns the name of the volume that the canary's claim is bound to, or null. */
+/** Returns the name of the volume to which the canary's claim is bound, or null. */
 export const boundVolume = async (
   reader: Reader,
   namespace: string,
@@ -146,7 +146,7 @@ export const boundVolume = async (
   return claim && kept(claim) ? (claim.spec?.volumeName ?? null) : null;
 };
 
-/** Deletes the object that was read, and no other one that has its name by now. */
+/** Deletes the object that was read, and never another object with the same name. */
 const askToDelete = async (
   found: { readonly metadata?: V1ObjectMeta } | null,
   send: (body: V1DeleteOptions) => Promise<unknown>,
@@ -160,7 +160,7 @@ const askToDelete = async (
   }
 };
 
-/** Deletes the set first, because it would create its pod again. */
+/** Deletes the StatefulSet first, because it would recreate its pod. */
 const askToDeleteAll = async (writer: Writer, namespace: string, { set, pod, claim }: CanaryParts): Promise<void> => {
   await askToDelete(set, (body) =>
     writer.write(AppsV1Api, (apps) => apps.deleteNamespacedStatefulSet({ name: CANARY, namespace, body })),
@@ -180,7 +180,7 @@ const volumeLeft = async (reader: Reader, volume: CanaryView['volume']): Promise
   return left ? [`pv/${volume.persistentVolume} with ${volume.handle}`] : [];
 };
 
-/** Asks for the deletion of what the drill made, and returns what is still there, in words. */
+/** Requests the deletion of everything that the drill created, and describes what still exists. */
 export const removeParts = async (
   { reader, writer }: { readonly reader: Reader; readonly writer: Writer },
   { namespace, drill }: Pick<PlacedCanary, 'namespace' | 'drill'>,

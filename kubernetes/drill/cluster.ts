@@ -40,7 +40,7 @@ import { Refused } from '../../fencing/model/errors.ts';
 
 /** What a drill reads and writes in a cluster, with the credentials of the person who runs it. */
 
-/** Volumes that end with their pod, or that every Node has. */
+/** Volumes that are deleted with their pod, or that exist on every Node. */
 const FLEETING = new Set([
   'name',
   'configMap',
@@ -60,11 +60,11 @@ const disksOf = ({ spec }: V1Pod): readonly string[] =>
     return kinds.length === 0 ? [] : [claim === undefined ? `volume ${volume.name}` : `claim ${claim}`];
   });
 
-/** Whatever has the name of a canary's pod is reported as a leftover, unless the drill itself made it. */
+/** An object with the name of a canary's pod is reported as a leftover, unless this drill created it. */
 const isCanary = ({ metadata }: V1Pod, { namespace }: CanaryOptions): boolean =>
   metadata?.name === CANARY_POD && metadata.namespace === namespace;
 
-/** A mirror pod stays with its Node, and so does a DaemonSet's pod unless it has a disk. */
+/** A mirror pod stays on its Node, and so does a DaemonSet's pod without a disk. */
 const staysThere = (pod: V1Pod): boolean =>
   pod.metadata?.annotations?.[MIRROR_POD] !== undefined ||
   (controllerOf(pod)?.kind === 'DaemonSet' && disksOf(pod).length === 0);
@@ -107,7 +107,7 @@ const classFacts = ({ metadata, reclaimPolicy = 'Delete' }: V1StorageClass): Sto
 
 const createdAt = ({ metadata }: V1StorageClass): number => metadata?.creationTimestamp?.getTime() ?? 0;
 
-/** Of several default classes, Kubernetes takes the newest. */
+/** If there are several default classes, Kubernetes uses the newest one. */
 const defaultClass = async (reader: Reader): Promise<V1StorageClass | null> => {
   const found: V1StorageClass[] = [];
   for await (const page of pages((paging) => reader.read(StorageV1Api, (storage) => storage.listStorageClass(paging))))
@@ -194,7 +194,7 @@ const viewCanary = async (reader: Reader, { namespace }: CanaryOptions, node: st
   return { pod: pod && podView(pod), volume, here, there };
 };
 
-/** Returns what a drill needs of a cluster. */
+/** Returns the cluster functions that a drill needs. */
 export const createDrillCluster = (name: string, connection: Connection): DrillCluster => {
   const { reader, writer } = connection;
   const { status: readCap } = createCapControl(connection);
@@ -223,11 +223,11 @@ export const createDrillCluster = (name: string, connection: Connection): DrillC
   };
 };
 
-/** The label with which a drill reserves its Node. Of two drills, only one can write it. */
+/** The label with which a drill reserves its Node. If two drills try, only one can write it. */
 
 const PATH = `/metadata/labels/${DRILL_RESERVED_LABEL.replaceAll('/', '~1')}`;
 
-/** A kubelet writes to its Node now and then, and each of its writes is another version. */
+/** The number of tries, because kubelets sometimes write to their Node, and each write changes its version. */
 const TRIES = 5;
 
 const reservationOf = ({ metadata }: V1Node): string | null => metadata?.labels?.[DRILL_RESERVED_LABEL] ?? null;
@@ -238,7 +238,7 @@ const patchOf = ({ metadata }: V1Node, drill: string) => [
   { op: 'add', path: PATH, value: drill },
 ];
 
-/** Returns null when the Node bears the reservation already. @throws Refused */
+/** Returns null if the Node already has the reservation. @throws Refused */
 const toReserve = async (reader: Reader, { name, uid, drill }: ReservedNode): Promise<V1Node | null> => {
   const node = await readNode(reader, name);
   if (node?.metadata?.uid !== uid) throw new Refused(`Node ${name} is gone, or is another one by now`);
@@ -248,7 +248,10 @@ const toReserve = async (reader: Reader, { name, uid, drill }: ReservedNode): Pr
   return holder === drill ? null : node;
 };
 
-/** Writes the label under the uid and the version that were read, so that it never replaces another drill's. */
+/**
+ * Writes the label with the uid and the version that were read as preconditions, so that it never replaces another
+ * drill's label.
+ */
 const reserveNode = async (reader: Reader, writer: Writer, wanted: ReservedNode): Promise<void> => {
   const { name, drill } = wanted;
   for (let tries = 1; ; tries += 1) {

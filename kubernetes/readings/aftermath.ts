@@ -10,9 +10,11 @@ import { controllerOf } from '../pods.ts';
 import { claimOfVolume, podsUsing, runsElsewhere } from '../volume-facts.ts';
 import { pvcKey, readVolume } from '../volumes.ts';
 
-/** Reads what has become of the volumes of a dead machine, after a fence or without one. It only reads. */
+/** Reads what has happened to the volumes of a dead machine, with or without a fence. It only reads. */
 
-/** A Node takes at most 127 volumes of a cloud, and the list may be a kubelet's. */
+/**
+ * The maximum number of volumes. A Node takes at most 127 volumes of a cloud, but a kubelet may have written the list.
+ */
 const MOST_VOLUMES = 128;
 
 /** A volume on the Node of the pod that uses it now. Null while no pod elsewhere uses it. */
@@ -54,20 +56,23 @@ const successorsOf = async (
   );
 };
 
-/** A kubelet takes at most 110 pods by default, and the list may be a kubelet's. */
+/** The maximum number of pods. A kubelet takes at most 110 pods by default, but it may have written the list. */
 const MOST_PODS = 256;
 
-/** Returns the uid of the controller that made a pod elsewhere after the machine went off, or null. */
+/** Returns the uid of the controller that created a pod on another Node after the machine went off, or null. */
 const replacing = (pod: V1Pod, { node, pods, phases }: AftermathQuery): string | null => {
   const { uid, creationTimestamp } = pod.metadata ?? {};
   const off = Date.parse(phases.off ?? phases.received ?? '');
-  // The API server writes whole seconds.
+  // The API server stores times in whole seconds.
   const isNew = (creationTimestamp?.getTime() ?? 0) + 1_000 > off;
   if (!isNew || !runsElsewhere(pod, node) || pods.some((old) => old.uid === uid)) return null;
   return controllerOf(pod)?.uid ?? null;
 };
 
-/** Returns since when the pods are ready that replace those of one namespace. Null for each that is not. */
+/**
+ * Returns since when the replacement pods of one namespace have been ready. Null for each pod that has no ready
+ * replacement.
+ */
 const replacementsIn = async (
   reader: Reader,
   namespace: string,
@@ -90,7 +95,7 @@ const replacementsIn = async (
   return wanted.map((owner) => ready.get(owner)?.shift() ?? null);
 };
 
-/** Follows the pods without volumes. Each waits for one pod that its controller has made since. */
+/** Looks for the replacements of pods without volumes. Each needs one pod that its controller has created since. */
 const replacementsOf = async (reader: Reader, query: AftermathQuery): Promise<readonly (number | null)[]> => {
   const followed = query.pods.slice(0, MOST_PODS).filter(({ replacedBy }) => replacedBy !== null);
   const read = await Promise.all(
@@ -106,7 +111,9 @@ const replacementsOf = async (reader: Reader, query: AftermathQuery): Promise<re
   return read.flat();
 };
 
-/** Returns since when the Node is ready in another boot. Another Node of that name is another machine. */
+/**
+ * Returns since when the Node has been ready in another boot. Another Node with that name belongs to another machine.
+ */
 const returnedSince = (node: NodeFacts | null, { nodeUid, bootID }: AftermathQuery): number | null =>
   node !== null && node.uid === nodeUid && bootID !== null && node.bootID !== bootID && node.ready === 'True'
     ? node.readySince

@@ -27,7 +27,7 @@ import { attachmentIdentitySource, csiNodeIdentitySources, nodeIdentitySources }
 import { controllerOf, isFinished } from '../pods.ts';
 import { csiHandleOf, inlineBackings, parseUniqueVolumeName, pvcsOfPod } from '../volumes.ts';
 
-/** Turns objects of Kubernetes into the views of a diagnosis. Pure. */
+/** Converts Kubernetes objects to the views of a diagnosis. Pure. */
 
 const timeOf = (date: Date | undefined): number => date?.getTime() ?? 0;
 
@@ -36,7 +36,7 @@ export const ownerView = (object: Pick<V1Pod, 'metadata'>): OwnerView | null => 
   return owner ? { kind: owner.kind, name: owner.name, uid: owner.uid } : null;
 };
 
-/** Reasons for which a container waits while its pod is set up. They say nothing of their own. */
+/** Reasons for which a container waits while its pod is being set up. They do not show a cause. */
 const SETTING_UP = new Set(['ContainerCreating', 'PodInitializing', '']);
 
 const waitsFor = ({ status }: V1Pod): string | null => {
@@ -49,7 +49,7 @@ const waitsFor = ({ status }: V1Pod): string | null => {
 
 const condition = ({ status }: V1Pod, type: string) => status?.conditions?.find((one) => one.type === type);
 
-/** What the kubelet and the scheduler say about the pod. */
+/** Returns what the kubelet and the scheduler report about the pod. */
 const podState = (
   pod: V1Pod,
 ): Pick<
@@ -74,7 +74,7 @@ const changesOwnership = ({ spec }: V1Pod): boolean => {
   return fsGroup !== undefined && fsGroupChangePolicy !== 'OnRootMismatch';
 };
 
-/** The claims that a pod mounts read-only, as a whole or in each container that mounts them. */
+/** Returns the claims that a pod mounts read-only, as a whole or in each container that mounts them. */
 const readOnlyClaims = ({ spec }: V1Pod): readonly string[] => {
   const mounts = (spec?.containers ?? []).flatMap(({ volumeMounts }) => volumeMounts ?? []);
   const isReadOnly = (volume: string): boolean => {
@@ -105,7 +105,7 @@ export const podView = (pod: V1Pod): PodView => {
   };
 };
 
-/** The client returns a MicroTime as a date or as its text. */
+/** The client returns a MicroTime as a date or as text. */
 const millisecondsOf = (time: unknown): number | null => {
   if (time instanceof Date) return time.getTime();
   return typeof time === 'string' ? Date.parse(time) || null : null;
@@ -125,7 +125,7 @@ export const eventView = (event: EventsV1Event): EventView => ({
 
 const PROVISIONER = ['volume.kubernetes.io/storage-provisioner', 'volume.beta.kubernetes.io/storage-provisioner'];
 
-/** Which object it is, and how far its life is. */
+/** Returns the identity of an object, with its creation and deletion times. */
 const lifeOf = ({ uid = '', deletionTimestamp, creationTimestamp, finalizers = [] }: V1ObjectMeta = {}): Pick<
   PvcView,
   'uid' | 'deleting' | 'since' | 'finalizers'
@@ -154,7 +154,7 @@ export const pvcView = (
 
 const KINDS = ['csi', 'local', 'nfs', 'hostPath', 'iscsi', 'rbd', 'cephfs', 'fc', 'azureFile'] as const;
 
-/** The values that the volume's node affinity allows for labels whose key passes the test. */
+/** Returns the values that the volume's node affinity allows for labels whose key matches. */
 const allowed = ({ spec }: V1PersistentVolume, wanted: (key: string) => boolean): readonly string[] => {
   const terms = spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [];
   const expressions = terms.flatMap(({ matchExpressions }) => matchExpressions ?? []);

@@ -7,15 +7,15 @@ import { readPvc, readVolume } from '../volumes.ts';
 import { PermissionDenied } from '../../fencing/model/errors.ts';
 
 /**
- * The reads of claims, PersistentVolumes, and drivers for a diagnosis, and the memory of all its reads. Each thing is
- * read once, and what the credentials do not allow is noted.
+ * The reads of claims, PersistentVolumes, and drivers for a diagnosis, and the cache of all its reads. Each object is
+ * read only once, and missing permissions are noted.
  */
 
 type Paging = { readonly limit: number; readonly _continue?: string };
 
 const keyOf = (of: ObjectName | string): string => (typeof of === 'string' ? of : `${of.namespace}/${of.name}`);
 
-/** Reads each thing once, and notes what the credentials do not allow. */
+/** Caches each read, and notes missing permissions. */
 export const createReadMemory = () => {
   const denied = new Set<string>();
   const allowed = async <T, D>(read: () => Promise<T>, without: D): Promise<T | D> => {
@@ -50,7 +50,7 @@ export const viewIfFound = <T, V>(read: Promise<T | null>, view: (object: T) => 
 
 export const unread = 'unread' as const;
 
-/** Cuts longer lists: a person reads no more, and waits for the answer. */
+/** Longer lists are cut, because a person does not read more and waits for the answer. */
 export const MOST_STUCK = 500;
 
 const volumePages = (reader: Reader) =>

@@ -35,7 +35,7 @@ const mayWait = (pod: PodView): boolean =>
 
 type ReadPage<T> = Parameters<typeof pages<T>>[0];
 
-/** Returns the pods of a list that pass the test. Stops when there are enough. */
+/** Returns the pods of a list that match. Stops as soon as enough are found. */
 const livingPods = async (
   readPage: ReadPage<V1Pod>,
   wanted: (pod: PodView) => boolean = () => true,
@@ -109,7 +109,9 @@ const nodeReads = (reader: Reader, { once, allowed }: ReadMemory): Pick<ClusterR
   }, unread),
 });
 
-/** The Lease's name: external-attacher/cmd/csi-attacher/main.go, with the dots of the driver's name as dashes. */
+/**
+ * The name of the Lease: external-attacher/cmd/csi-attacher/main.go, where the dots of the driver's name become dashes.
+ */
 const leaseOf = (driver: string): string => `external-attacher-leader-${driver.replaceAll('.', '-')}`;
 
 const attacherReads = (
@@ -147,7 +149,7 @@ const readNetworkFences = async (reader: Reader): Promise<readonly string[]> => 
   }
 };
 
-/** Begins the reads of one diagnosis. `faultOf` says what the error codes in the sentences of drivers mean. */
+/** Creates the reads of one diagnosis. `faultOf` returns the meaning of an error code in a driver's message. */
 export const createDiagnosisReading = (
   connection: Pick<Connection, 'reader'>,
   faultOf: ReadDriverFault,
@@ -178,7 +180,7 @@ const withoutRollout = (owner: OwnerView, revision: string | null): WorkloadView
   surges: false,
 });
 
-/** Percentages of maxSurge round up, so any but zero is at least one pod. The default is 25 %. */
+/** A percentage of maxSurge is rounded up, so any value except zero means at least one pod. The default is 25 %. */
 const maySurge = ({ spec }: V1Deployment): boolean => {
   const strategy = spec?.strategy;
   if (strategy?.type === 'Recreate') return false;

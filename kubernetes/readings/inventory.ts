@@ -16,14 +16,14 @@ export interface InventoryNode {
 
 export interface InventoryDriver {
   readonly name: string;
-  /** How many Nodes have registered it. */
+  /** The number of Nodes that have registered it. */
   readonly nodes: number;
   /** Whether the cluster has a CSIDriver object of that name. */
   readonly installed: boolean;
 }
 
 export interface Inventory {
-  /** What `/version` says, such as `v1.33.1-eks-…`. */
+  /** The version from `/version`, such as `v1.33.1-eks-…`. */
   readonly version: string;
   readonly nodes: readonly InventoryNode[];
   /** Null if they cannot be read. */
@@ -58,7 +58,7 @@ const driversIn = async (reader: Reader): Promise<readonly InventoryDriver[]> =>
     .map((name) => ({ name, nodes: registered.get(name) ?? 0, installed: installed.has(name) }));
 };
 
-/** A person who may not read drivers still gets the rest. */
+/** If a person may not read drivers, the other reads still succeed. */
 const driversOrReason = async (reader: Reader): Promise<Pick<Inventory, 'drivers' | 'unread'>> => {
   try {
     return { drivers: await driversIn(reader), unread: null };
@@ -68,7 +68,7 @@ const driversOrReason = async (reader: Reader): Promise<Pick<Inventory, 'drivers
   }
 };
 
-/** Reads what is there in one cluster. @throws Unavailable, PermissionDenied */
+/** Reads the inventory of one cluster. @throws Unavailable, PermissionDenied */
 export const readInventory = (name: string, { reader }: Connection, signal: AbortSignal): Promise<Inventory> =>
   withReadableAnswers(name, async () => {
     const asked = reader(signal);

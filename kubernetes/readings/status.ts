@@ -8,8 +8,8 @@ import { nodeIdentitySources, nodePages } from '../node.ts';
 import { readSettings, surroundingsIn } from '../settings-map.ts';
 
 /**
- * Lists the Nodes that have anything of Cloudfence. The API server cannot select by a taint, and a person may remove
- * every label, so this reads the pages of all Nodes and keeps only these.
+ * Lists the Nodes with a taint, a label, or a record of Cloudfence. The API server cannot select Nodes by taint, and a
+ * person may remove every label. So this lists all Nodes in pages, and returns only those.
  */
 const standingNodes = async (reader: Reader): Promise<readonly NodeFacts[]> => {
   const found: NodeFacts[] = [];
@@ -22,7 +22,7 @@ const standingNodes = async (reader: Reader): Promise<readonly NodeFacts[]> => {
   return found;
 };
 
-/** Reads the state of one cluster: its fences, its cap, and its pause. Needs no more permissions than a fence. */
+/** Reads the state of one cluster: its fences, its cap, and its pause. It needs no more permissions than a fence. */
 export const createStatusReading =
   (name: string, connection: Connection): ReadStanding =>
   (cap, signal) =>
