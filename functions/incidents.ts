@@ -6,7 +6,14 @@ import type { RunState } from '../fencing/loop/state.ts';
 import { asCloudfenceError } from '../fencing/model/errors.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Incident } from '../incidents/incident.ts';
-import { type IncidentKeeper, keepIncident, readNotes, sendLate, watchIncident } from '../incidents/keep.ts';
+import {
+  type IncidentKeeper,
+  keepIncident,
+  keepPowerOff,
+  readNotes,
+  sendLate,
+  watchIncident,
+} from '../incidents/keep.ts';
 import { incidentOfRun, type Occasion } from '../incidents/of-run.ts';
 import { emptyRunLog, logged, type RunLog } from '../incidents/run-log.ts';
 import type { FunctionDependencies } from './dependencies.ts';
@@ -165,9 +172,10 @@ export const tendIncidents = async (dependencies: TendDependencies, remaining: n
     log(incidentNotKept(signal.aborted ? 'the time for it was up' : asCloudfenceError(caught).message, null));
   const limited = (work: () => Promise<void>) => aLimit(() => abortOnSignal(signal, work).catch(failed));
   try {
-    const { watched, unsent } = await abortOnSignal(signal, () => readNotes(objects, now(), signal));
+    const { watched, unsent, poweredOff } = await abortOnSignal(signal, () => readNotes(objects, now(), signal));
     await Promise.all([
       ...drawSome(unsent, chance).map((note) => limited(() => sendLate(note, keeper, now(), signal))),
+      ...drawSome(poweredOff, chance).map((note) => limited(() => keepPowerOff(note, now(), keeper, signal))),
       ...drawSome(watched, chance).map((note) =>
         limited(() => watchIncident(note, createWatch(dependencies, signal), now, keeper, signal)),
       ),

@@ -1,3 +1,4 @@
+import { because } from '../fencing/model/reason.ts';
 import type { End, Incident, IncidentStep, Phases, Proof, Trigger } from './incident.ts';
 
 /** Merges the runs of one incident, in any order and any number of times. */
@@ -186,4 +187,28 @@ export const joined = (before: Incident | null, more: Incident): Incident => {
     phases,
     state: stateOf({ fence: before.fence, ...lists, phases }),
   };
+};
+
+/** Returns whether a run powered the machine off and did nothing else. The fence begins with a later run. */
+export const isOnlyPowerOff = ({ fence, state, steps }: Incident): boolean => {
+  const done = endsOf(steps, 'power-off').length;
+  return fence === null && state === 'fencing' && done > 0 && steps.every(({ step }) => MAY_PRECEDE.has(step));
+};
+
+const MAY_PRECEDE: ReadonlySet<string> = new Set(['power-off', 'note-stopping']);
+
+/** Returns whether a run began the fence. */
+export const beginsFence = ({ fence, steps }: Incident): boolean => fence !== null && endsOf(steps, 'mark').length > 0;
+
+/** Returns the incident of a machine that was powered off, if no fence followed: it ended without one. */
+export const endedWithoutFence = (incident: Incident, now: number): Incident => {
+  const says = `Cloudfence powered ${incident.machine} off, and no fence followed: look at the machine and its Node`;
+  const end: End = {
+    outcome: 'failed',
+    because: because('not-fenced', says),
+    at: new Date(now).toISOString(),
+    run: 'watch',
+  };
+  const ends = [...incident.ends, end];
+  return { ...incident, ends, state: stateOf({ ...incident, ends }) };
 };

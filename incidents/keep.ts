@@ -3,7 +3,7 @@ import { InvalidInput, Unavailable } from '../fencing/model/errors.ts';
 import { jsonTextSchema } from '../fencing/model/json-text.ts';
 import { type Announcement, announcementsOf } from './announcement.ts';
 import { type Incident, objectNameOf, parseIncident } from './incident.ts';
-import { joined } from './join.ts';
+import { beginsFence, endedWithoutFence, isOnlyPowerOff, joined } from './join.ts';
 import type { IncidentObject } from './source.ts';
 import { type Aftermath, isWatched, withAftermath } from './watch.ts';
 
@@ -92,6 +92,7 @@ const changed = async (
 const NOTES = 'notes/';
 const UNSENT = `${NOTES}unsent/`;
 const WATCHED = `${NOTES}watch/`;
+const POWERED_OFF = `${NOTES}powered-off/`;
 
 const unsentNote = ({ id }: Announcement): string => `${UNSENT}${encodeURIComponent(id)}`;
 
@@ -151,7 +152,54 @@ const withNotes = async (
  * @throws CloudfenceError
  */
 export const keepIncident = async (shown: Incident, keeper: IncidentKeeper, signal: AbortSignal): Promise<void> => {
-  await withNotes({ name: objectNameOf(shown), change: (before) => joined(before, shown) }, keeper, signal);
+  const { objects } = keeper;
+  const note = powerOffNote(shown);
+  if (isOnlyPowerOff(shown)) return notePowerOff(note, shown, objects, signal);
+  const stored = beginsFence(shown) ? await objects.read(note, signal) : null;
+  const earlier = stored && parseIncident(stored.text);
+  const whole = earlier ? joined(shown, earlier) : shown;
+  await withNotes({ name: objectNameOf(shown), change: (before) => joined(before, whole) }, keeper, signal);
+  if (stored) await objects.remove(note, signal);
+};
+
+/** The fence of a machine that was powered off has another boot's name on some clouds, so its note has none. */
+const powerOffNote = ({ cluster, machine }: Incident): string =>
+  `${POWERED_OFF}${encodeURIComponent(cluster ?? '-')}/${encodeURIComponent(machine)}`;
+
+/** What was done before the fence waits in a note for the run that begins it. */
+const notePowerOff = async (
+  name: string,
+  shown: Incident,
+  objects: ObjectStore,
+  signal: AbortSignal,
+): Promise<void> => {
+  const stored = await objects.read(name, signal);
+  await objects.write(name, `${JSON.stringify(shown)}\n`, stored?.version ?? null, signal);
+};
+
+/** A fence begins within minutes of the power-off (ms), or a person should look. */
+const FENCE_FOLLOWS_MS = 900_000;
+
+/**
+ * Keeps what a power-off left in a note as an incident of its own, if no fence has followed.
+ *
+ * @throws CloudfenceError
+ */
+export const keepPowerOff = async (
+  { name }: IncidentObject,
+  now: number,
+  keeper: IncidentKeeper,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { objects } = keeper;
+  const stored = await objects.read(name, signal);
+  const noted = stored && parseIncident(stored.text);
+  if (noted) {
+    if (now - Date.parse(noted.ends[0]?.at ?? '') < FENCE_FOLLOWS_MS) return;
+    const over = endedWithoutFence(noted, now);
+    await withNotes({ name: objectNameOf(over), change: (before) => joined(before, over) }, keeper, signal);
+  }
+  await objects.remove(name, signal);
 };
 
 /** The remaining work. */
@@ -160,6 +208,8 @@ interface Notes {
   readonly watched: readonly IncidentObject[];
   /** The notes about messages that their run should have sent by now. */
   readonly unsent: readonly IncidentObject[];
+  /** The notes of machines that were powered off, and whose fence has not begun. */
+  readonly poweredOff: readonly IncidentObject[];
 }
 
 /** The time (ms) in which a run sends its own messages. */
@@ -174,6 +224,7 @@ export const readNotes = async ({ list }: ObjectStore, now: number, signal: Abor
   return {
     watched: startingWith(WATCHED, notes).map(({ name, written }) => ({ name: name.slice(WATCHED.length), written })),
     unsent: startingWith(UNSENT, notes).filter(({ written }) => now - (written ?? 0) >= SENDS_ITSELF_MS),
+    poweredOff: startingWith(POWERED_OFF, notes),
   };
 };
 

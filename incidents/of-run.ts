@@ -44,8 +44,11 @@ const isWorthKeeping = (outcome: Outcome, { fence }: RunLog): boolean => {
   if (outcome.dryRun || cluster === null) return false;
   if (kind === 'refused' || kind === 'would-fence' || kind === 'would-release') return true;
   if (kind === 'failed') return fence !== null || provenAt !== null;
+  const hasPoweredOff = steps.some(({ step }) => step === 'power-off');
   return (
-    (fence !== null || provenAt !== null) && !isImagined(outcome) && steps.some(({ step }) => step !== 'note-stopping')
+    (fence !== null || provenAt !== null || hasPoweredOff) &&
+    !isImagined(outcome) &&
+    steps.some(({ step }) => step !== 'note-stopping')
   );
 };
 

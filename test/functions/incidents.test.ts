@@ -3,6 +3,10 @@ import { Unavailable } from '../../fencing/model/errors.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { fence } from '../../functions/aws/fence.ts';
 import { sweep } from '../../functions/sweep.ts';
+import { createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
+import { settle } from '../../sandbox/cluster/settle.ts';
+import { shutdownTakes } from '../../sandbox/ec2/scenario.ts';
+import { addMachine, databaseOnTwoNodes } from '../../sandbox/scenes/ec2-database.ts';
 import { startMachine, stopped } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
 import { again, batchOf, installOver, stateChange, type Install } from './install.ts';
@@ -164,5 +168,59 @@ describe('an event with an impossible time', () => {
     expect(await deliver(install, message)).toEqual(again());
     expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
     expect(install.history.incidents()).toMatchObject([{ state: 'fenced', triggers: [{ happened: null }] }]);
+  });
+});
+
+describe('a machine out of reach that the policy powers off', () => {
+  /** The first sweep powers it off, and waits for the end of its shutdown. */
+  const poweredOff = async () => {
+    const world = createAwsSandbox({ seed: 5, now: Date.UTC(2026, 0, 1) });
+    const scene = databaseOnTwoNodes(world);
+    addMachine(world);
+    settle(world);
+    world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.holder));
+    world.advance(600_000);
+    shutdownTakes(world, scene.holder, 90_000);
+    const install = installOver(world, { unreachable: 'power-off' });
+    await sweeping(install);
+    return { world, scene, install };
+  };
+
+  it('leaves one incident, which begins with the power-off', async () => {
+    const { world, install } = await poweredOff();
+    expect(install.history.incidents()).toEqual([]);
+    for (let minute = 0; minute < 4; minute += 1) {
+      world.advance(60_000);
+      await sweeping(install);
+    }
+    const [incident, ...others] = install.history.incidents();
+    expect(others).toEqual([]);
+    expect(incident).toMatchObject({ state: 'fenced', fence: expect.any(String) });
+    expect(incident?.steps.map(({ step }) => step)).toEqual(['power-off', 'mark', 'delete-pod', 'park']);
+    expect(incident?.ends.map(({ outcome }) => outcome)).toEqual(['waiting', 'fenced']);
+    expect(incident?.triggers).toHaveLength(1);
+    expect(install.history.told.map(({ about }) => about)).toEqual(['fence']);
+    expect(install.history.names().filter((name) => name.startsWith('notes/powered-off/'))).toEqual([]);
+  });
+
+  it('and that no fence follows leaves an incident that failed', async () => {
+    const { world, scene, install } = await poweredOff();
+    world.advance(100_000);
+    world.parts.cluster.knobs.partitioned.splice(0);
+    startMachine(world, scene.holder);
+    for (let minute = 0; minute < 20; minute += 1) {
+      world.advance(60_000);
+      await sweeping(install);
+    }
+    expect(install.history.incidents()).toMatchObject([
+      {
+        state: 'failed',
+        fence: null,
+        steps: [{ step: 'power-off' }],
+        ends: [{ outcome: 'waiting' }, { outcome: 'failed' }],
+      },
+    ]);
+    expect(install.history.told.map(({ about }) => about)).toEqual(['failure']);
+    expect(install.history.names().filter((name) => name.startsWith('notes/'))).toEqual([]);
   });
 });

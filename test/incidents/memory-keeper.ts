@@ -28,7 +28,8 @@ export const memoryKeeper = (): MemoryKeeper => {
     writes: () => writes,
     unsent: () => [...objects.keys()].filter((name) => name.startsWith('notes/unsent/')),
     names: () => [...objects.keys()],
-    incidents: () => [...objects.values()].flatMap(({ text }) => parseIncident(text) ?? []),
+    incidents: () =>
+      [...objects].flatMap(([name, { text }]) => (name.startsWith('incidents/') ? (parseIncident(text) ?? []) : [])),
     keeper: {
       objects: {
         read: async (name, signal) => {
