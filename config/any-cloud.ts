@@ -11,17 +11,14 @@ import {
 } from '../fencing/model/machine.ts';
 import type { OpenedCloud, CloudProbe, CloudPlugin } from '../providers/plugin.ts';
 
-/**
- * This module combines several clouds into one. Each call goes to the cloud of the machine that it is about, and only
- * that cloud is opened.
- */
+/** Combines several clouds into one. Each call goes to the cloud of its machine, and only that cloud is opened. */
 
 type OpenCloud = (name: string) => Promise<OpenedCloud>;
 type Registered = readonly CloudPlugin[];
 
 /**
- * Returns the facts about an id of no known cloud. No identity source contains such an id, but a record that someone
- * has written by hand may.
+ * Returns the facts about an id that belongs to no known cloud. No identity source contains such an id, but a record
+ * that someone has written by hand may.
  */
 const factsOfUnknownCloud = (machine: MachineId): MachineFacts => ({
   ...emptyMachineFacts(machine),
@@ -43,8 +40,8 @@ const byOwner = (
 type IdentityRules = ReturnType<NonNullable<Cloud['identityRulesFor']>>;
 
 /**
- * The opened clouds, by name. A run that has looked at a machine has opened the machine's cloud. By then, that cloud
- * knows which places it serves.
+ * The opened clouds, by name. A run that has looked at a machine has already opened the machine's cloud. By then, that
+ * cloud knows which locations it serves.
  */
 type OpenedClouds = ReadonlyMap<string, Cloud>;
 
@@ -58,8 +55,8 @@ const unservedScopeOf = (
 };
 
 /**
- * Returns the rules that determine which cloud a machine belongs to. Only the rules of that one cloud judge what
- * an identity source is worth.
+ * Returns the rules that determine which cloud a machine belongs to. Only the rules of that cloud are used to read an
+ * identity source.
  */
 const identityRulesOf = (registered: Registered, unservedScope: Cloud['unservedScope']): IdentityRules => {
   const first = <T>(read: (cloud: CloudPlugin) => T | null): T | null =>
@@ -73,7 +70,7 @@ const identityRulesOf = (registered: Registered, unservedScope: Cloud['unservedS
   };
 };
 
-/** Determines the cloud that a call goes to. The first call to a cloud opens it. */
+/** Returns the cloud to which a call goes. The first call to a cloud opens it. */
 const routesTo = (registered: Registered, open: OpenCloud) => {
   const owning = async (machine: MachineId): Promise<Cloud> => {
     const owner = ownerOf(machine, registered);
@@ -129,7 +126,7 @@ const cloudOf = (registered: Registered, openCloud: OpenCloud): Cloud => {
   };
 };
 
-/** Returns the probes of a cloud. A cloud that cannot be opened counts as a place that does not answer. */
+/** Returns the probes of a cloud. A cloud that cannot be opened is treated like a scope that does not answer. */
 const probesOf = async (
   name: string,
   machines: readonly MachineId[],
@@ -145,7 +142,7 @@ const probesOf = async (
   }
 };
 
-/** Replaces scale sets by their machines. A cloud that cannot be opened for this makes the call fail. */
+/** Replaces scale sets with their machines. If a cloud cannot be opened for this, the call fails. */
 const expandScaleSets = async (
   named: readonly MachineId[],
   signal: AbortSignal,
@@ -161,8 +158,8 @@ const expandScaleSets = async (
 };
 
 /**
- * Combines the registered clouds. The first one is the likeliest. `configured` has the names of the clouds that the
- * configuration mentions.
+ * Combines the registered clouds. The first one is the likeliest. `configured` contains the names of the clouds in the
+ * configuration.
  */
 export const anyCloud = (
   registered: Registered,
@@ -203,20 +200,20 @@ interface ReadAttempt extends ParsedEvent {
 }
 
 /**
- * Returns how far into an event a reader came before it found a fault. A reader that knows the wrapper reads more than
- * one that does not.
+ * Returns how deep a reader got into an event before it found a fault. A reader that knows the envelope gets deeper
+ * than one that does not.
  */
 const depthOf = ({ where }: Fault): number => where.split(/[.[(]/).length;
 
 const deepest = ({ faults }: ParsedEvent): number => Math.max(0, ...faults.map(depthOf));
 
-/** Returns a negative number when `one` has understood more. */
+/** Returns a negative number if `one` has understood more. */
 const compareUnderstanding = (one: ReadAttempt, other: ReadAttempt): number =>
   other.hints.length - one.hints.length || other.ignored.length - one.ignored.length || deepest(other) - deepest(one);
 
 /**
- * Returns the faults of an event that no cloud understood better than another. The event belongs to none of them, so
- * the remedy says what each cloud accepts.
+ * Returns the faults of an event that several clouds understood equally well. The event belongs to none of them, so the
+ * remedy lists what each cloud accepts.
  */
 const faultsOfNoCloud = (attempts: readonly ReadAttempt[]): readonly Fault[] => {
   const [first, ...others] = attempts.flatMap(({ faults }) => faults.slice(0, 1));
@@ -225,7 +222,7 @@ const faultsOfNoCloud = (attempts: readonly ReadAttempt[]): readonly Fault[] => 
   return [{ ...first, remedy: `send ${[...new Set(remedies)].join('; or ')}` }];
 };
 
-/** Returns an event as read by the cloud that understands the most of it. */
+/** Returns an event as read by the cloud that understands most of it. */
 export const readEventOfAnyCloud = (
   raw: unknown,
   clouds: readonly Pick<CloudPlugin, 'name' | 'readHints'>[],

@@ -20,8 +20,8 @@ import {
 } from '../providers/cluster-entries.ts';
 
 /**
- * The one list of clouds. Other parts of a cloud, such as its deployment or its demo, are found by its name. The first
- * cloud is the likeliest.
+ * The only list of clouds. Other code for a cloud, such as its deployment or its demo, is found by the name in this
+ * list. The first cloud is the likeliest.
  */
 const clouds: Readonly<Record<string, () => Promise<CloudPlugin>>> = {
   aws: async () => (await import('../providers/aws/plugin/register.ts')).aws,
@@ -39,7 +39,7 @@ const registered = async (name: string): Promise<CloudPlugin> => {
   return load();
 };
 
-/** Loads what is known about every cloud without its SDK. */
+/** Loads the part of every cloud that needs no SDK. */
 export const registeredClouds = (): Promise<readonly CloudPlugin[]> =>
   Promise.all(Object.values(clouds).map((load) => load()));
 
@@ -74,7 +74,7 @@ export const openTestChain = async (entrance: string, options: Parameters<OpenTe
 
 const LONGEST_SHOWN = 200;
 
-/** A query may have a signature, which is a secret. */
+/** A query may contain a signature, which is a secret. */
 const withoutQuery = (address: string): string => address.replace(/\?.*$/s, '?…');
 
 /** Calls `make` once for each name and keeps the result. After a failure, the next call tries again. */
@@ -90,14 +90,14 @@ const memoizeByName = <T>(make: (name: string) => Promise<T>): ((name: string) =
 };
 
 interface WantedClouds extends CloudOptions {
-  /** The cloud that all machines belong to; null when each machine's id determines its cloud. */
+  /** The cloud of all machines; null if each machine's id determines its cloud. */
   readonly cloud: string | null;
   readonly clusters: readonly ClusterEntry[];
 }
 
 /**
  * Opens the named cloud, or all clouds as one. In the second case, the first machine of a cloud loads and opens that
- * cloud. The entry of a cluster determines which cloud keeps the way into that cluster.
+ * cloud. The entry of a cluster determines which cloud stores the access to that cluster.
  *
  * @throws InvalidConfiguration
  */
@@ -117,7 +117,7 @@ const accessForEntry = (entry: ManagedCluster | StoredKubeconfig, accessOf: Acce
   return accessOf(keeper);
 };
 
-/** Combines the ways into clusters of every cloud. Machines may be in one cloud, and credentials in another. */
+/** Combines the access to clusters of all clouds. Machines may be in one cloud, and credentials in another. */
 export const clusterAccess = (accessOf: AccessOf): CloudAccess => ({
   managedCluster: async (entry, signal) => (await accessForEntry(entry, accessOf)).managedCluster(entry, signal),
   secret: async (entry, signal) => (await accessForEntry(entry, accessOf)).secret(entry, signal),

@@ -2,7 +2,7 @@ import { LineCounter, parseDocument } from 'yaml';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { type Configuration, configurationFrom } from './schema.ts';
 
-/** Reads the configuration as people write it. A deployed function has JSON, and does not load this file. */
+/** Reads the configuration as people write it. A deployed function gets JSON, and does not load this file. */
 
 /**
  * Parses the configuration from a YAML or JSON text. `source` names the text in messages.
@@ -12,8 +12,8 @@ export const parseConfiguration = (text: string, source: string): Configuration 
   configurationFrom(yamlIn(text, source) ?? {}, source);
 
 /**
- * Describes a YAML error by its code and its place. The parser's own message quotes the text at that place, which may
- * be a token.
+ * Describes a YAML error by its code and its place. The parser's own message quotes the text there, which may be a
+ * token.
  */
 const yamlFault = (
   source: string,
@@ -24,7 +24,7 @@ const yamlFault = (
   return `${source}, line ${line}, column ${col}: is not valid YAML (${code})`;
 };
 
-/** Longer than any configuration (characters). The parser may need minutes for a text of megabytes. */
+/** Longer than any real configuration (characters). The parser may need minutes for a text of megabytes. */
 const LONGEST = 1_000_000;
 
 const yamlIn = (text: string, source: string): unknown => {

@@ -20,7 +20,7 @@ import type { CloudAccess } from '../providers/plugin.ts';
 import type { ClusterEntry } from '../providers/cluster-entries.ts';
 import { isContent, readText, shownPath } from './settings.ts';
 
-/** Begins the reads of one diagnosis. */
+/** Creates the reads of one diagnosis. */
 export type OpenDiagnosis = (faultOf: ReadDriverFault, signal: AbortSignal) => ClusterReading;
 
 export interface OpenedCluster {
@@ -30,16 +30,16 @@ export interface OpenedCluster {
   readonly diagnosis: OpenDiagnosis;
   readonly status: ReadStanding;
   readonly aftermath: ReadAftermath;
-  /** For what only one command needs, such as a drill: the functions then do not load its code. */
+  /** For commands with additional needs, such as a drill, so that the functions do not load their code. */
   readonly connection: Connection;
   readonly connect: Link['connect'];
   readonly close: () => Promise<void>;
 }
 
-/** How long to keep a secret before reading it again. After a 401, it is read again immediately. */
+/** How long a secret is used before it is read again. After a 401, it is read again immediately. */
 const SECRET_KEPT_FOR_MS = 10 * 60_000;
 
-/** The short form of a kubeconfig, for people who keep the token of a service account. */
+/** The short form of a kubeconfig, for people who store the token of a service account. */
 const tokenAccess = z.strictObject({ server: z.url(), ca: z.string().min(1), token: z.string().min(1) });
 
 const linkFromTexts = (texts: readonly KubeConfigText[], context: string | null): Link => {
@@ -55,7 +55,7 @@ export const linkFromText = (text: string, context: string | null): Link =>
   linkFromTexts([{ content: text, file: null }], context);
 
 /**
- * Creates a link from a text that a cloud keeps. Such a text must not run programs or name files.
+ * Creates a link from a text that a cloud stores. Such a text must not run programs or name files.
  * @throws InvalidConfiguration
  */
 const linkFromSecretText = (text: string, context: string | null): Link =>
@@ -76,7 +76,7 @@ export const linkFromFiles = async (list: string, context: string | null): Promi
 
 /**
  * Reads kubeconfig files in the format of the variable KUBECONFIG.
- * @throws InvalidConfiguration when no file exists, or a file cannot be read
+ * @throws InvalidConfiguration if no file exists, or if a file cannot be read
  */
 export const kubeConfigsIn = async (list: string): Promise<readonly KubeConfigText[]> => {
   const files = list.split(path.delimiter).filter((file) => file !== '');
@@ -110,7 +110,7 @@ const linkTo = async (
     : linkFromFiles(entry.kubeconfig, context);
 };
 
-/** Opens one cluster. The code that communicates with Kubernetes is loaded together with this file, and only then. */
+/** Opens one cluster. The code for Kubernetes is loaded only together with this file. */
 export const connectCluster = async (
   entry: ClusterEntry,
   access: CloudAccess,

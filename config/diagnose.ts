@@ -14,18 +14,18 @@ import { runAll, run } from '../fencing/loop/run.ts';
 import { startRun } from '../fencing/loop/state.ts';
 import { newRunId } from './environment.ts';
 
-/** What a diagnosis works with. */
+/** The tools of a diagnosis. */
 export interface DiagnosisTools extends DryRunTools {
   readonly openedCloud: Pick<OpenedCloud, 'viewDisks' | 'driverFaultOf'>;
   readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'diagnosis'>[];
 }
 
-/** What a name is followed with. */
+/** The tools with which a name is resolved to its machine. */
 export type NamingTools = Pick<DiagnosisTools, 'openedCloud' | 'openClusters'> & {
   readonly ports: Pick<Ports, 'cloud' | 'signal'>;
 };
 
-/** Returns the reads with which a name is followed to its machine, or to its fence. */
+/** Returns the reads that resolve a name to its machine, or to its fence. */
 export const searchPorts = ({ openedCloud, openClusters, ports }: NamingTools): SearchPorts => ({
   clusters: openClusters.map(({ cluster, diagnosis }): DiagnosedCluster => ({
     cluster,
@@ -47,7 +47,7 @@ export const runDiagnosis = async (target: Target, tools: DiagnosisTools): Promi
     now: () => tools.ports.clock.now().wall,
   });
 
-/** What a status reads. */
+/** The tools of a status. */
 export interface StatusTools extends DryRunTools {
   readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'status'>[];
 }
@@ -71,11 +71,11 @@ export const runStatus = (tools: StatusTools): Promise<Status> => {
 interface DryRunTools {
   readonly policy: Policy;
   readonly ports: Omit<Ports, 'observe'>;
-  /** When the time is up, in ms of the monotonic clock. */
+  /** The deadline, in ms of the monotonic clock. */
   readonly deadline: number;
 }
 
-/** How long a dry run may take (ms). If it would wait longer, it reports what it waits for. */
+/** How long a dry run may take (ms). If it would wait longer, it reports the reason of the wait. */
 const DRY_RUN_LASTS_MS = 20_000;
 
 const limitsOf = ({ policy, ports, deadline }: DryRunTools) => ({
@@ -85,13 +85,16 @@ const limitsOf = ({ policy, ports, deadline }: DryRunTools) => ({
 
 const withoutObserver = ({ ports }: DryRunTools): Ports => ({ ...ports, observe: () => undefined });
 
-/** What a fence of the machine would do. */
+/** Returns what a fence of the machine would do. */
 const dryRunFence = async (machine: MachineId, tools: DryRunTools): Promise<Outcome | null> => {
   const [outcome] = await runAll([machine], { ...limitsOf(tools), newRunId }, withoutObserver(tools));
   return outcome ?? null;
 };
 
-/** What a release of the machine would do in one cluster. It does not wait for a release, and says what that lacks. */
+/**
+ * Returns what a release of the machine would do in one cluster. It does not wait, and reports what the release waits
+ * for.
+ */
 const dryRunRelease = (
   { cluster, machine }: { readonly cluster: string; readonly machine: MachineId },
   tools: DryRunTools,

@@ -13,7 +13,7 @@ import type { OpenCluster } from './open-clusters.ts';
 /** The identity whose credentials are checked. */
 interface Examined {
   readonly policy: Pick<Policy, 'detach' | 'unreachable'>;
-  /** Whether it makes the destructive calls of a fence. If not, the check skips the permissions for them. */
+  /** Whether it makes the destructive calls of a fence. If not, the check skips their permissions. */
   readonly runsFences: boolean;
 }
 
@@ -38,7 +38,7 @@ const cloudChecks = async (
 const describePermission = ({ verb, group, resource, subresource, namespace, name }: CheckedPermission): string =>
   `${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}${group === '' ? '' : `.${group}`}${name === undefined ? '' : ` "${name}"`}${namespace === undefined ? '' : ` in ${namespace}`}`;
 
-/** The cluster's name in the configuration need not be a context of kubectl, so it is only a comment. */
+/** The cluster's name in the configuration may not be a context of kubectl, so it is only a comment. */
 const applyCommand = (manifest: string, cluster: string): string =>
   `kubectl apply -f ${manifest}   # in cluster ${cluster}`;
 
@@ -130,7 +130,7 @@ const diagnosisChecks = async (name: string, doctor: Doctor, signal: AbortSignal
   }));
 };
 
-/** Asks the cloud about a few disks, as a diagnosis does. Says nothing if the cluster has no disk of a cloud. */
+/** Reads a few disks from the cloud, as a diagnosis does. Returns no check if the cluster has no disk of a cloud. */
 const diskChecks = async (
   name: string,
   doctor: Doctor,
@@ -174,7 +174,7 @@ const checksOfProbes = async (
   return { checks: checks.flat(), notTried: probes.flatMap(({ notTried }) => notTried ?? []) };
 };
 
-/** The API server says what RBAC allows. Admission judges a request only when it is made. */
+/** The API server answers only for RBAC. Admission is checked only when the request is made. */
 const NOT_TRIED_IN_CLUSTERS =
   'Kubernetes: each verb was asked for, and none was used: an admission policy or a webhook may still refuse a write';
 
@@ -182,13 +182,13 @@ interface Examination {
   readonly checks: readonly Check[];
   /** The machines that Nodes name. */
   readonly machines: readonly MachineId[];
-  /** What could not be tried. */
+  /** What could not be checked. */
   readonly notTried: readonly string[];
 }
 
 /**
- * Checks whether a fence would work from here: credentials, API access, each order and verb, the taint, and each Node's
- * identity.
+ * Checks whether a fence would work from here: credentials, access to the APIs, each destructive call and verb, the
+ * taint, and the identity of each Node.
  */
 export const runDoctorChecks = async (
   openedCloud: OpenedCloud,
@@ -212,7 +212,7 @@ export const runDoctorChecks = async (
   return { checks: [...checks, ...perCluster.flat()], machines, notTried: [...notTried, NOT_TRIED_IN_CLUSTERS] };
 };
 
-/** Runs the same checks without the identities of the Nodes, which do not depend on whose credentials these are. */
+/** Runs the same checks without the identities of the Nodes, because these do not depend on the credentials. */
 export const runAccessChecks = async (
   openedCloud: OpenedCloud,
   clusters: readonly OpenCluster[],

@@ -9,7 +9,7 @@ import type { OpenedCloud } from '../providers/plugin.ts';
 import type { OpenCluster } from './open-clusters.ts';
 import { newRunId } from './environment.ts';
 
-/** What a drill is built from. */
+/** The parts of which a drill is built. */
 export interface DrillParts {
   readonly openedCloud: Pick<OpenedCloud, 'drill'>;
   readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'connection'>[];
@@ -17,11 +17,11 @@ export interface DrillParts {
   readonly policy: Policy;
 }
 
-/** How long one run may take (ms), and how long to wait before the next one. */
+/** The time limit of one run (ms), and the pause before the next one. */
 const RUN_LASTS_MS = 60_000;
 const PAUSE_MS = 2_000;
 
-/** Reacts to the machine again and again, as the functions would, until the signal ends. */
+/** Runs for the machine repeatedly, as the functions would, until the signal aborts. */
 const fenceRepeatedly =
   (machine: MachineId, { ports, policy }: DrillParts) =>
   async (signal: AbortSignal): Promise<void> => {

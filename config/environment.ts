@@ -5,8 +5,9 @@ import { shorten } from '../fencing/model/reason.ts';
 import type { Moment } from '../fencing/rules/view.ts';
 
 /**
- * What the process has of the world: its environment, its clock, and new ids. Only this file reads the environment. The SDKs read their own variables (`AWS_ENDPOINT_URL_EC2` …) themselves. The
- * variables of a cloud's functions are listed with those functions, in functions/<cloud>/dependencies.ts.
+ * Everything that the process reads from outside: its environment, its clock, and new ids. Only this file reads the
+ * environment. The SDKs themselves read their own variables (`AWS_ENDPOINT_URL_EC2` …). The variables of a cloud's
+ * functions are listed with those functions, in functions/<cloud>/dependencies.ts.
  */
 
 export interface Environment {
@@ -17,7 +18,7 @@ export interface Environment {
   readonly home: string | null;
 }
 
-/** Reads one variable. Returns null when it is unset or empty. */
+/** Reads one variable. Returns null if it is unset or empty. */
 export const readVariable = (name: string): string | null => {
   const value = process.env[name];
   return value === undefined || value === '' ? null : value;
@@ -35,13 +36,13 @@ export const readEnvironment = (): Environment => ({
 });
 
 const TIME_LIMIT = 'CLOUDFENCE_TIMEOUT_SECONDS';
-/** No platform lets an invocation run for longer than a day (s). */
+/** No platform allows an invocation to run for longer than a day (s). */
 const LONGEST_S = 86_400;
 const LONGEST_SHOWN = 100;
 
 /**
- * Returns how long the platform lets an invocation run (ms). On Lambda, the platform itself says so.
- * @throws InvalidConfiguration when the variable is not a number of seconds
+ * Returns the platform's time limit for an invocation (ms). On Lambda, the platform reports it.
+ * @throws InvalidConfiguration if the variable is not a number of seconds
  */
 export const readTimeLimit = (): number => {
   const text = readVariable(TIME_LIMIT) ?? '60';
@@ -52,10 +53,7 @@ export const readTimeLimit = (): number => {
   ]);
 };
 
-/**
- * Sets the variables of a deployed function in this process, for a function that is called here instead of in the
- * cloud.
- */
+/** Sets the variables of a deployed function in this process, for a function that runs here instead of in the cloud. */
 export const setFunctionEnvironment = (variables: Readonly<Record<string, string>>): void =>
   void Object.assign(process.env, variables);
 
@@ -65,12 +63,12 @@ interface SystemClock {
   readonly timeout: (ms: number) => AbortSignal;
 }
 
-/** The longest time that a timer of the platform can hold: 24 days. */
+/** The longest time that a timer supports: 24 days. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /**
- * Combines the machine's two clocks into one that never runs slow. When a function is frozen together with its machine,
- * the monotonic clock may stand still. Only the wall clock then shows that a proof has become old.
+ * Combines the machine's two clocks into one that never runs slow. If a function is frozen together with its machine,
+ * the monotonic clock may stop. In that case, only the wall clock shows that a proof has expired.
  */
 export const systemClock = (
   wallClock: () => number = Date.now,
@@ -90,5 +88,5 @@ export const systemClock = (
   };
 };
 
-/** Returns a new name for a run, and so for the fences that the run begins. */
+/** Returns a unique id for a run, and for the fences that it begins. */
 export const newRunId = (): string => randomUUID();

@@ -6,7 +6,7 @@ import type { Check } from '../providers/check.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
 
 /**
- * Checks whether each Node names its machine and, where a cloud reuses names, which machine of that name it means.
+ * Checks whether each Node names its machine. If a cloud reuses names, also checks which machine of that name is meant.
  */
 
 const machinesNamed = (
@@ -15,8 +15,8 @@ const machinesNamed = (
 ): readonly MachineId[] => [...new Set(identitySources.map(cloud.machineOf).filter((machine) => machine !== null))];
 
 /**
- * Returns what the cloud says about the machines, or nothing when the cloud does not answer. A line of its own reports
- * that. What the Nodes say is shown in any case.
+ * Returns the cloud's answer about the machines, or nothing if the cloud does not answer. A separate check reports
+ * that. The identities of the Nodes are shown in any case.
  */
 const factsOf = async (
   machines: readonly MachineId[],
@@ -59,7 +59,7 @@ const judgeIdentity = (
 
 interface MachinesSoFar {
   readonly facts: ReadonlyMap<MachineId, MachineFacts>;
-  /** The Node that names each machine, by machine. */
+  /** For each machine, the Node that names it. */
   readonly takenBy: Map<MachineId, string>;
 }
 
@@ -92,7 +92,7 @@ const identityCheck = (
 
 /**
  * Checks the identities of a cluster's Nodes, and adds every machine that a Node names to `named`.
- * @throws Unavailable, PermissionDenied when the cluster does not answer
+ * @throws Unavailable, PermissionDenied if the cluster does not answer
  */
 export const identityChecks = async (
   cluster: string,

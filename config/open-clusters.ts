@@ -16,21 +16,24 @@ export interface OpenCluster {
   readonly status: () => Promise<ReadStanding>;
   readonly aftermath: () => Promise<ReadAftermath>;
   readonly connection: () => Promise<Connection>;
-  /** Opens the cluster now, so that a fault in the way into it shows immediately. @throws CloudfenceError */
+  /** Opens the cluster now, so that a problem with the access to it shows immediately. @throws CloudfenceError */
   readonly open: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-/** A cluster that can be connected before anything is asked of it. */
+/** A cluster to which connections can be opened before its first request. */
 export interface PreparedCluster extends OpenCluster {
   /**
-   * Opens the cluster and so many connections to it, if none stands. Never fails. Does nothing after it has failed to
-   * open the cluster, until a call that needs the cluster opens it.
+   * Opens the cluster and this many connections to it, unless connections are already open. Never fails. If opening the
+   * cluster has failed, it does nothing until a call that needs the cluster opens it.
    */
   readonly connect: (count: number) => Promise<void>;
 }
 
-/** Returns a cluster that the first call opens. That call also loads the client. Many events need no cluster at all. */
+/**
+ * Returns a cluster that is opened by the first call. That call also loads the client library. Many events need no
+ * cluster at all.
+ */
 const lazyCluster = (name: string, opened: () => Promise<OpenedCluster>): Cluster => ({
   name,
   find: async (...args) => (await opened()).cluster.find(...args),
@@ -69,7 +72,7 @@ const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, 
     connection: async () => (await opened()).connection,
     open: async () => void (await opened()),
     connect: async (count) => {
-      // The first call that needs the cluster says why it cannot be opened.
+      // The first call that needs the cluster reports why it cannot be opened.
       if (held !== 'failed')
         await opened()
           .then(({ connect }) => connect(count))
@@ -84,14 +87,14 @@ const prepare = (entry: ClusterEntry, access: CloudAccess, signal: AbortSignal, 
 };
 
 /**
- * How many connections to open ahead, in all clusters together: as many as the calls of the first look at a Node that
- * leave side by side.
+ * The number of connections to open ahead in all clusters together: as many as the concurrent calls of the first look
+ * at a Node.
  */
 const CONNECTIONS_AHEAD = 8;
 
 /**
- * Opens connections to the clusters in which a machine may live, while the cloud answers the question about it. With
- * many clusters, the answer says which one it is, and nothing is opened before.
+ * Opens connections to the clusters in which a machine may live, while the cloud answers the request about the machine.
+ * If there are many clusters, the cloud's answer shows the right one, so no connection is opened before that.
  */
 export const connectClustersAhead = (clusters: readonly Pick<PreparedCluster, 'connect'>[]): void => {
   const each = Math.floor(CONNECTIONS_AHEAD / clusters.length);

@@ -2,14 +2,14 @@ import type { PermissionTag, PermissionTags } from '../providers/plugin.ts';
 import type { ClusterEntry } from '../providers/cluster-entries.ts';
 
 /**
- * This module determines the tags of instances and volumes on which the permissions of an install on AWS depend. The
- * install's parameter `onlyTagged` says which.
+ * Determines the tags of instances and volumes on which the permissions of an install on AWS depend. The parameter
+ * `onlyTagged` of the install selects them.
  */
 
 /** The valid values of `onlyTagged`. */
 export const ONLY_TAGGED = /^(?:cluster|any|[^=]+=[^=]*)$/;
 
-/** Returns the tag that says which cluster an instance belongs to: https://github.com/kubernetes/cloud-provider-aws */
+/** Returns the tag that shows the cluster of an instance: https://github.com/kubernetes/cloud-provider-aws */
 const ofCluster = (name: string): PermissionTag => ({
   key: `kubernetes.io/cluster/${name}`,
   values: ['owned', 'shared'],
@@ -25,7 +25,7 @@ const namesOf = (
   cluster: Pick<ClusterEntry, 'name'> & { readonly eks?: { readonly cluster?: string | undefined } },
 ): readonly string[] => [cluster.name, ...(cluster.eks?.cluster === undefined ? [] : [cluster.eks.cluster])];
 
-/** Returns null when the permissions depend on no tag. */
+/** Returns null if the permissions do not depend on a tag. */
 export const permissionTags = (
   onlyTagged: string | null,
   clusters: readonly Parameters<typeof namesOf>[0][],

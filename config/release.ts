@@ -9,17 +9,20 @@ import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { type NamingTools, searchPorts } from './diagnose.ts';
 
-/** Releases fences for a person, with the usual proof or on the person's word. The CLI and the functions share this. */
+/**
+ * Releases fences for a person, with the usual proof or because the person confirms the return. The CLI and the
+ * functions share this.
+ */
 
 export interface ReleaseTools extends Pick<NamingTools, 'openedCloud' | 'openClusters'> {
   readonly ports: Ports;
   readonly policy: Policy;
-  /** Mono ms. */
+  /** Monotonic clock (ms). */
   readonly deadline: number;
   readonly newRunId: () => string;
-  /** Opens the cloud of the machine, where that takes more than its id. */
+  /** Opens the cloud of the machine, if its id is not sufficient for that. */
   readonly prepare?: (machine: MachineId) => Promise<unknown>;
-  /** Returns the outcome for a fence whose release could not even begin. Without it, the error is thrown. */
+  /** Returns the outcome for a fence whose release could not begin. Without it, the error is thrown. */
   readonly failed?: (error: CloudfenceError, fenced: FencedNode) => Outcome;
 }
 
@@ -27,7 +30,7 @@ export interface ReleaseTools extends Pick<NamingTools, 'openedCloud' | 'openClu
 type FencedNode = Pick<ExistingFence, 'cluster' | 'node' | 'machine'>;
 
 /**
- * Releases the fence that a name leads to: of a Node, or of what else is named.
+ * Releases the fence to which a name leads: the fence of a Node, or of the other named object.
  * @param accepted the reason of a person who has checked the machine
  * @throws InvalidInput, before any action
  */
@@ -42,8 +45,8 @@ export const releaseNamed = async (target: string, accepted: string | null, tool
 };
 
 /**
- * Releases one fence. If no Node names the machine of the record, the Node is still fenced. Then the Node itself has to
- * name its machine.
+ * Releases one fence. If no Node names the machine in the record, the Node is still fenced. In that case, the Node
+ * itself must name its machine.
  */
 export const releaseFenced = async (
   fenced: FencedNode,
@@ -63,8 +66,8 @@ export const releaseFenced = async (
 };
 
 /**
- * Returns the machine of a fenced Node. If the record cannot be read, the machine is the one that the Node's identity
- * sources name.
+ * Returns the machine of a fenced Node. If the record cannot be read, the machine is the one in the Node's identity
+ * sources.
  * @throws InvalidInput
  */
 const machineAt = async ({ cluster, node, machine }: FencedNode, naming: SearchPorts): Promise<LocatedNode> => {

@@ -3,15 +3,15 @@ import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { defaultPolicy, type Policy } from '../fencing/model/policy.ts';
 import { clusterEntrySchema } from '../providers/cluster-entries.ts';
 
-/** The schema of the configuration file and of what functions get instead. */
+/** The schema of the configuration file, and of the configuration of functions. */
 
 const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
 
-/** A year. A longer time is a slip, and later no date could hold its end. */
+/** A year. A longer time is a mistake, and its end could not be represented as a date. */
 const LONGEST_DURATION_MS = 365 * units.d;
 
-/** Parses a duration such as `90s` or `10m`. Returns ms, or null when the text is not a duration of at most a year. */
+/** Parses a duration such as `90s` or `10m`. Returns ms, or null if the text is not a duration of at most a year. */
 export const parseDuration = (text: string): number | null => {
   const [, amount, unit] = DURATION.exec(text.trim()) ?? [];
   if (amount === undefined || unit === undefined) return null;
@@ -20,7 +20,7 @@ export const parseDuration = (text: string): number | null => {
   return ms <= LONGEST_DURATION_MS ? ms : null;
 };
 
-/** What an editor knows about a duration. */
+/** The pattern of a duration, for editors. */
 const duration = z.string().meta({ pattern: DURATION.source, description: 'a duration such as 90s, 10m, or 1h' });
 
 export const durationSchema = duration.transform((text, context) => {
@@ -33,7 +33,7 @@ export const durationSchema = duration.transform((text, context) => {
   return z.NEVER;
 });
 
-/** The schema of the configuration file. `docs/configuration.md` explains each line. */
+/** The schema of the configuration file. `docs/configuration.md` explains every setting. */
 
 const PERCENT = /^(\d+(?:\.\d+)?) ?%$/;
 
@@ -76,7 +76,7 @@ const policy = z
 
 const ROLE = /^arn:aws[a-z-]*:iam::(\d{12}):role\/[\w+=,.@/-]+$/;
 
-/** Another account or region whose machines are served. See docs/aws.md, "Accounts and regions". */
+/** An additional account or region whose machines are served. See docs/aws.md, "Accounts and regions". */
 const territory = z
   .strictObject({
     account: z.string().regex(/^\d{12}$/, 'is not an account number: write its 12 digits in quotes'),
@@ -110,17 +110,17 @@ const duplicates = (names: readonly string[]): readonly string[] => [
 
 export const configurationSchema = z
   .strictObject({
-    /** If left out, each machine's own id determines the cloud. */
+    /** If left out, each machine's id determines its cloud. */
     cloud: z.string().min(1).optional(),
     region: z.string().regex(REGION, 'is not a region: write one such as eu-west-1').optional(),
     /** The reason why everything is paused. */
     pause: z.string().min(1).optional(),
-    /** Reacts to everything and begins nothing, but takes back what an earlier fence left. */
+    /** Handles every event but begins no fence. It still removes what an earlier fence left. */
     shadow: z.boolean().default(false),
     policy,
     clusters: z.array(clusterEntrySchema).default([]),
     territories: z.array(territory).default([]),
-    /** Where the CLI finds incidents and leaves its own. A function knows its own place. */
+    /** Where the CLI reads and stores incidents. Functions do not need it. */
     incidents: z.string().min(1).optional(),
   })
   .superRefine(({ clusters, territories }, context) => {
@@ -146,8 +146,8 @@ export const policyOf = ({ pause, shadow, policy: rules }: Configuration, dryRun
 });
 
 /**
- * Returns the issues of the union member that was meant. Every member that was tried reports issues; the one that came
- * furthest, with the fewest issues, is the one that was meant.
+ * Returns the issues of the union member that the author probably meant. All members report issues. The one whose
+ * issues are deepest and fewest is used.
  */
 const issuesOfClosestMember = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] => {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue];
@@ -156,8 +156,8 @@ const issuesOfClosestMember = (issue: z.core.$ZodIssue): readonly z.core.$ZodIss
 };
 
 /**
- * Returns the message of an issue. Cuts an unknown key after its first word: a longer key is a line that lost its
- * space, and the rest of it may be a token.
+ * Returns the message of an issue. Shortens an unknown key to its first word, because a longer key is a line without a
+ * space after the colon, and the rest may be a token.
  */
 const messageOf = (issue: z.core.$ZodIssue): string =>
   issue.code === 'unrecognized_keys'
@@ -172,7 +172,7 @@ const inWords =
   };
 
 /**
- * Checks what a configuration contains. `source` names it in messages.
+ * Validates a configuration. `source` names it in messages.
  * @throws InvalidConfiguration with all faults at once
  */
 export const configurationFrom = (raw: unknown, source: string): Configuration => {

@@ -50,8 +50,8 @@ export const loadWithoutClusters = async (
 };
 
 /**
- * Loads the settings of a function. A deployed function has its configuration in a variable, as JSON or YAML. On a
- * laptop, it has the settings of the CLI.
+ * Loads the settings of a function. A deployed function gets its configuration in a variable, as JSON or YAML. On a
+ * laptop, it uses the settings of the CLI.
  * @throws InvalidConfiguration with all faults at once
  */
 export const loadFunctionSettings = async (): Promise<Configuration> => {
@@ -62,8 +62,8 @@ export const loadFunctionSettings = async (): Promise<Configuration> => {
 };
 
 /**
- * Parses a text that a person has written: YAML, or JSON in another form than the deployment's. The parser refuses a key
- * that occurs twice, and is loaded only then.
+ * Parses a text that a person wrote: YAML, or JSON in another form than the deployment's. The YAML parser is loaded
+ * only in this case. It also rejects duplicate keys.
  */
 const parseText = async (text: string, source: string): Promise<Configuration> =>
   (await import('./configuration-text.ts')).parseConfiguration(text, source);
@@ -72,7 +72,7 @@ const SETTINGS = 'CLOUDFENCE_SETTINGS';
 
 /**
  * Returns the clusters to work with. A kubeconfig or a context on the command line selects the only cluster. Otherwise,
- * the clusters of the configuration count. If it has none, the usual kubeconfig selects the only cluster.
+ * the clusters of the configuration are used. If it contains none, the usual kubeconfig selects the only cluster.
  */
 const clustersFrom = (
   written: Configuration,
@@ -93,7 +93,7 @@ const clustersFrom = (
 
 /**
  * Returns the paths of the kubeconfig files to use, in the format of KUBECONFIG.
- * @throws InvalidConfiguration when nothing says where one is
+ * @throws InvalidConfiguration if no kubeconfig is found
  */
 export const kubeconfigFiles = (environment: Environment, flags: Pick<CommandLineFlags, 'kubeconfig'>): string => {
   const files =
@@ -108,7 +108,7 @@ export const kubeconfigFiles = (environment: Environment, flags: Pick<CommandLin
 };
 
 /**
- * Error codes in plain words. For other codes, the message uses the system's own words.
+ * Error codes as plain text. For other codes, the message uses the system's text.
  * https://nodejs.org/api/errors.html#common-system-errors
  */
 const unreadable: Readonly<Record<string, string>> = {
@@ -124,27 +124,24 @@ const unreadable: Readonly<Record<string, string>> = {
 const LONGEST_SHOWN = 200;
 
 /**
- * Returns a path for a message. Hides a text that is no path: it may be the content of a file, with a token in it.
+ * Returns a path for a message. Hides a text that is not a path, because it may be the content of a file with a token.
  */
 export const shownPath = (path: string): string => {
   if (isContent(path)) return `(a text of ${path.length} characters in place of a path)`;
   return shorten(path, LONGEST_SHOWN);
 };
 
-/** Whether a text is the content of a file, and not a path. */
+/** Returns whether a text is the content of a file, and not a path. */
 export const isContent = (text: string): boolean => text.includes('\n') || text.trimStart().startsWith('{');
 
-/**
- * Returns in words why a file cannot be read: what the file was for (`what`), which file it is, and what is wrong with
- * it.
- */
+/** Describes why a file cannot be read: its purpose (`what`), its path, and the error. */
 export const describeUnreadable = (path: string, what: string, error: unknown): string => {
   const { code = '', message = String(error) }: { readonly code?: unknown; readonly message?: string } =
     error instanceof Error ? error : {};
   return `${what} ${shownPath(path)} cannot be read: ${unreadable[String(code)] ?? message}`;
 };
 
-/** Reads the text of a file. @throws InvalidConfiguration when the file cannot be read */
+/** Reads the text of a file. @throws InvalidConfiguration if the file cannot be read */
 export const readText = async (path: string, what: string): Promise<string> => {
   try {
     return await readFile(path, 'utf8');

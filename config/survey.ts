@@ -11,11 +11,13 @@ import type { SeenCluster, SeenNode, StageWriter } from '../providers/stage.ts';
 import { openClouds, registeredClouds } from './clouds.ts';
 import { readVariable } from './environment.ts';
 
-/** Looks at the clusters of a kubeconfig, and asks their cloud about the machines. Writes nothing. */
+/** Reads the clusters of a kubeconfig, and asks their cloud about the machines. Writes nothing. */
 
 export interface SurveyedCluster extends SeenCluster {
   readonly inventory: Inventory;
-  /** What the cloud's tags call the cluster. Null if they do not say, or if the cloud was not asked. */
+  /**
+   * The name of the cluster in the cloud's tags. Null if the tags do not contain one, or if the cloud was not asked.
+   */
   readonly tagged: string | null;
 }
 
@@ -24,7 +26,7 @@ export interface Survey {
   readonly writer: StageWriter;
   readonly clusters: readonly SurveyedCluster[];
   readonly unreachable: readonly { readonly context: string; readonly says: string }[];
-  /** Contexts that were not looked at, with the reason. */
+  /** Contexts that were not read, with the reason. */
   readonly others: readonly { readonly context: string; readonly says: string }[];
   /** What the cloud says about the machines, or why it was not asked. */
   readonly confirmed: string;
@@ -37,7 +39,7 @@ export interface SurveyOptions {
   /** Names of contexts; none for the current one. */
   readonly contexts: readonly string[];
   readonly all: boolean;
-  /** The cloud to write for; null for the cloud of the Nodes. */
+  /** The cloud for which to write the file; null for the cloud of the Nodes. */
   readonly cloud: string | null;
 }
 
@@ -46,7 +48,7 @@ interface ChosenContexts {
   readonly others: Survey['others'];
 }
 
-/** Two contexts of one API server are one cluster with two users. */
+/** Two contexts of the same API server are one cluster with two users. */
 const chooseContexts = ({ kubeconfigs, contexts: named, all }: SurveyOptions): ChosenContexts => {
   const { contexts, current } = contextsOf(kubeconfigs);
   const wanted = named.length > 0 ? named : current === null ? [] : [current];
@@ -101,7 +103,7 @@ const machineOn = ({ identitySources }: InventoryNode, { machineOf }: CloudPlugi
 const cloudsOf = ({ inventory }: ReachedContext, plugins: readonly CloudPlugin[]): readonly CloudPlugin[] =>
   plugins.filter((plugin) => inventory.nodes.some((node) => machineOn(node, plugin) !== null));
 
-/** @throws InvalidInput if the Nodes are not of one cloud, and nobody said which one counts */
+/** @throws InvalidInput if the Nodes belong to several clouds and the person did not select one */
 const cloudFor = (
   found: readonly ReachedContext[],
   plugins: readonly CloudPlugin[],
@@ -145,7 +147,7 @@ const clusterSeen = (
   })),
 });
 
-/** As many machines as show whether the cloud knows them at this place. */
+/** The number of machines that are sufficient to show whether the cloud knows them. */
 const MOST_ASKED = 20;
 
 interface Answer {
@@ -155,7 +157,10 @@ interface Answer {
 
 const isKnown = ({ power }: MachineFacts): boolean => power !== 'missing' && power !== 'unknown';
 
-/** Asks the cloud about some machines, with the credentials that its SDK finds. Without an answer, says why. */
+/**
+ * Asks the cloud about some machines, with the credentials that its SDK finds. If there is no answer, returns the
+ * reason.
+ */
 const askCloud = async (
   { name }: CloudPlugin,
   writer: StageWriter,
@@ -185,14 +190,14 @@ const askCloud = async (
   }
 };
 
-/** Returns the one name by which the tags of a cluster's machines call the cluster. */
+/** Returns the only cluster name in the tags of a cluster's machines. */
 const clusterTagOf = ({ nodes }: SeenCluster, facts: readonly MachineFacts[]): string | null => {
   const own = facts.filter(({ machine }) => nodes.some((node) => node.machine === machine));
   const [only, second] = [...new Set(own.flatMap(({ clusters }) => clusters))];
   return only !== undefined && second === undefined ? only : null;
 };
 
-/** Each entry has its own name. The tag counts most, because the functions find the cluster by it. */
+/** Makes the names of the entries unique. The tag has priority, because the functions find the cluster by it. */
 const withUniqueNames = (
   clusters: readonly Omit<SurveyedCluster, 'name'>[],
   writer: StageWriter,
@@ -207,7 +212,7 @@ const withUniqueNames = (
 
 /**
  * Surveys the clusters that the options name.
- * @throws InvalidConfiguration, InvalidInput, Unavailable (no cluster answers)
+ * @throws InvalidConfiguration, InvalidInput, Unavailable (if no cluster answers)
  */
 export const survey = async (options: SurveyOptions, clock: CallClock, signal: AbortSignal): Promise<Survey> => {
   const { contexts, others } = chooseContexts(options);

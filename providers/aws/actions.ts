@@ -7,7 +7,7 @@ import type { Ec2Clients } from './client.ts';
 import { isAttachedTo, readVolumes } from './disks.ts';
 import { errorCodeOf, toCloudfenceError, withCloudfenceErrors } from './errors.ts';
 
-/** The destructive calls of EC2, each sent once and under a permit. */
+/** The destructive calls of EC2, each sent once and with a permit. */
 
 /** These codes may mean "already detached", but also "attached elsewhere" or "in another state". */
 const PERHAPS_DONE = new Set(['IncorrectState', 'InvalidAttachment.NotFound', 'InvalidVolume.NotFound']);
@@ -21,8 +21,8 @@ interface DetachRequest {
 }
 
 /**
- * Asks EC2 to detach the disk from this exact machine. The InstanceId is the only compare-and-swap that EC2 offers.
- * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DetachVolume.html
+ * Asks EC2 to detach the disk from exactly this machine. The InstanceId is the only compare-and-swap condition that EC2
+ * offers. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DetachVolume.html
  *
  * @throws Unavailable, PermissionDenied, Refused, ProofExpired
  */
@@ -77,10 +77,10 @@ export const powerOffMachine = (
     await sendPermitted(clients, { name: STOP, permit, signal }, (client, sending) => client.send(command, sending));
   });
 
-/** The last step before the request leaves. Signing, and with it every wait for credentials, comes before this step. */
+/** The last step before the request is sent. Signing comes before this step, and with it every wait for credentials. */
 const AFTER_SIGNING = { step: 'deserialize', priority: 'low', name: 'checkPermit' } as const;
 
-/** Sends a command with a client made for this one call, and with the given send options. */
+/** Sends a command with a separate client, and with the given send options. */
 type Send = (client: EC2Client, sending: { readonly abortSignal: AbortSignal }) => Promise<unknown>;
 
 /** Sends one destructive command. @throws ProofExpired, Unavailable, and any error of the SDK */

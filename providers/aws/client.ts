@@ -43,19 +43,19 @@ export const ec2Clients = ({ requestHandler, onRequestsSent, ...options }: Clien
   return { reads, writes };
 };
 
-// An answer has to come from EC2. The SDK accepts any XML as an answer, even a proxy's page or an empty body, and leaves
-// out the fields that it does not find. Therefore the fields that EC2 always sends must be present.
+// Ensures that an answer comes from EC2. The SDK accepts any XML as an answer, even a proxy's page or an empty body,
+// and leaves out the fields that it does not find. So the fields that EC2 always sends must be present.
 
-/** Returns the items. EC2 always sends a list, even an empty one. @throws Unavailable when there is no list */
+/** Returns the items. EC2 always sends a list, even an empty one. @throws Unavailable if there is no list */
 export const requireList = <T>(items: readonly T[] | undefined, call: string): readonly T[] => {
   if (items) return items;
   throw new Unavailable(`the response to ${call} contains no list, so it is not from EC2`);
 };
 
 /**
- * Returns the volumes. EC2 always says where a volume is attached, even if it is attached nowhere.
+ * Returns the volumes. EC2 always reports the attachments of a volume, even if there are none.
  *
- * @throws Unavailable when a volume does not say that
+ * @throws Unavailable if a volume has no such field
  */
 export const requireAttachments = (volumes: readonly Volume[] | undefined): readonly Volume[] => {
   const all = requireList(volumes, 'ec2:DescribeVolumes');
@@ -65,16 +65,16 @@ export const requireAttachments = (volumes: readonly Volume[] | undefined): read
   );
 };
 
-/** How to handle an id that EC2 rejects. One bad id makes EC2 refuse the whole call. */
+/** How to handle an id that EC2 rejects. One invalid id makes EC2 reject the whole call. */
 interface BadIds<T> {
-  /** Error codes that are about an id and not about the call. */
+  /** Error codes about an id, not about the call. */
   readonly codes: ReadonlySet<string>;
-  /** Converts such a code into the result for the one remaining id. */
+  /** Converts such a code into the result for the only remaining id. */
   readonly verdict: (id: string, code: string) => T;
 }
 
 /**
- * Asks for all ids in one call. When EC2 refuses one of them, asks again for each half, so that the other ids still get
+ * Reads all ids in one call. If EC2 rejects one of them, reads each half separately, so that the other ids still get
  * their answer.
  */
 export const askSkippingBadIds = async <T>(

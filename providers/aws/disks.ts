@@ -12,14 +12,14 @@ import { withCloudfenceErrors } from './errors.ts';
 import type { DiskHolderView, DiskView } from '../../diagnosis/model/facts.ts';
 import { diskOf } from './identity.ts';
 
-/** EBS volumes: which are attached to an instance, who holds them, and what they testify. */
+/** EBS volumes: which are attached to an instance, which machines hold them, and what they show as witnesses. */
 
 const AT_ONCE = 100;
 
-/** The call contains only ids, so an invalid parameter value is an invalid id. */
+/** The call contains only ids, so an invalid parameter value means an invalid id. */
 const BAD_IDS = new Set(['InvalidVolume.NotFound', 'InvalidVolumeID.Malformed', 'InvalidParameterValue']);
 
-/** Returns the volumes that EC2 knows among these ids. @throws Unavailable, PermissionDenied, Refused */
+/** Returns the volumes among these ids that EC2 knows. @throws Unavailable, PermissionDenied, Refused */
 export const readVolumes = (
   client: EC2Client,
   disks: readonly DiskId[],
@@ -38,7 +38,7 @@ export const readVolumes = (
   });
 
 /**
- * Asks for volumes by id. EC2 answers for every id or returns an error, so an answer that omits a volume does not prove
+ * Reads volumes by id. EC2 answers for every id or returns an error, so an answer that omits a volume does not prove
  * that the volume is gone.
  */
 const describe = async (client: EC2Client, ids: readonly DiskId[], signal: AbortSignal): Promise<readonly Volume[]> => {
@@ -53,9 +53,7 @@ export const isAttachedTo = (volume: Volume, machine: MachineId): boolean =>
   volume.Attachments?.some((attachment) => attachment.InstanceId === machine && attachment.State !== 'detached') ??
   false;
 
-/**
- * Returns the union of what the disks and the machine report. Where both report a disk, the disk's own report counts.
- */
+/** Returns the union of what the disks and the machine report. If both report a disk, the disk's own report is used. */
 export const attachedDisks = (
   machine: MachineId,
   instance: Instance | null,
@@ -97,8 +95,8 @@ const whyDiskIsKept = (
 };
 
 /**
- * Returns the disks that the machine reports. Cloudfence shows those that only the machine reports and leaves them
- * alone, because the disk itself does not confirm them.
+ * Returns the disks that the machine reports. If only the machine reports a disk, Cloudfence shows the disk but does
+ * not detach it, because the disk itself does not confirm the attachment.
  */
 const fromMachine = (instance: Instance | null): readonly DiskAttachment[] =>
   (instance?.BlockDeviceMappings ?? []).flatMap(({ DeviceName, Ebs }) => {
@@ -124,7 +122,10 @@ const knownState = (state: string | undefined): DiskAttachment['state'] | null =
 /** The forms of EC2 instance ids. A holder with any other name could be any machine. */
 const WHOLE_ID = /^i-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
 
-/** True when the volume says where it is attached, or that it is not attached, and its state agrees with that. */
+/**
+ * Returns whether the volume reports its attachments, or that it has none, and whether its state is consistent with
+ * that.
+ */
 const hasConsistentAttachments = ({ State, Attachments = [] }: Volume): boolean => {
   if (State === 'available') return Attachments.every((attachment) => attachment.State === 'detached');
   return (
@@ -135,8 +136,8 @@ const hasConsistentAttachments = ({ State, Attachments = [] }: Volume): boolean 
 };
 
 /**
- * Returns what the disks say about a machine that EC2 does not know. EC2 describes only volumes in the caller's own
- * account and region, and volumes never leave them. Therefore, if EC2 finds all volumes that were attached to the
+ * Returns what the disks show about a machine that EC2 does not know. EC2 describes only volumes in the caller's own
+ * account and region, and volumes never move to another one. So if EC2 finds all volumes that were attached to the
  * machine, the machine belonged to this account and region.
  */
 export const askWitnesses = async (
@@ -189,7 +190,7 @@ export const viewDisks = async (
 
 type ViewDisks = (volumes: readonly VolumeHandle[], signal: AbortSignal) => Promise<readonly DiskView[]>;
 
-/** Asks every territory, and keeps for each disk the answer of the territory that knows it. */
+/** Asks every territory, and returns for each disk the answer of the territory that knows it. */
 export const viewDisksOfAll =
   (territories: readonly ViewDisks[]): ViewDisks =>
   async (volumes, signal) => {

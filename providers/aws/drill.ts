@@ -11,7 +11,7 @@ import { sendPermitted } from './actions.ts';
 import { type Ec2Clients, requireList } from './client.ts';
 import { toCloudfenceError, withCloudfenceErrors } from './errors.ts';
 
-/** What a drill asks of EC2. The stop itself is the power-off of fencing. */
+/** The reads and calls of EC2 for a drill. The stop itself is the power-off of fencing. */
 
 const DESCRIBE = 'ec2:DescribeInstances';
 const DESCRIBE_TYPES = 'ec2:DescribeInstanceTypes';
@@ -77,7 +77,7 @@ const readInstance = async ({ reads }: Ec2Clients, machine: MachineId, signal: A
 };
 
 /**
- * What may not be started must not be stopped. A dry run asks only for the permission.
+ * A machine that may not be started must not be stopped. A dry run checks only the permission.
  * @throws Unavailable
  */
 const startHazard = async (
@@ -108,8 +108,8 @@ const storeHazard = (says: string, remedy: string): readonly Hazard[] => [{ grou
 const CHOOSE_TYPE = 'choose a Node whose instance type has no instance store';
 
 /**
- * A stop loses the data on instance-store volumes, and a description of the instance does not list them. So the instance
- * type decides: the NVMe types present their volumes whatever the block device mapping says.
+ * A stop deletes the data on instance-store volumes, and the description of an instance does not list them. So the
+ * instance type is checked: NVMe types have their volumes whatever the block device mapping contains.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-lifetime.html
  * @throws Unavailable
  */
@@ -141,7 +141,7 @@ const instanceStoreHazard = async (
   }
 };
 
-/** Finds the account and region that know the machine. Each of the others declines the call. */
+/** Finds the account and region that know the machine. All other territories reject the call. */
 const ownerOf = async (served: readonly Ec2Clients[], machine: MachineId, signal: AbortSignal) => {
   const declined: Refused[] = [];
   for (const clients of served) {
@@ -176,8 +176,7 @@ const inspect = async (
 };
 
 /**
- * Returns what a drill needs of these accounts and regions. `standIn` is the address that takes the place of EC2, or
- * null.
+ * Returns the drill functions for these accounts and regions. `standIn` is the address of a stand-in for EC2, or null.
  */
 export const awsDrill = (served: readonly Ec2Clients[], standIn: string | null): DrillCloud => ({
   inspect: ({ machine }, signal) => inspect(served, machine, standIn, signal),

@@ -4,14 +4,14 @@ import { describeNetworkError, firstLineOf, isUnreadableAnswer, UNREADABLE_ANSWE
 import type { DriverFault } from '../../diagnosis/model/facts.ts';
 
 /**
- * Translates the error codes of EC2, EKS, and the credential chain into Cloudfence errors. Decides by code, never by
- * message.
+ * Translates the error codes of EC2, EKS, and the credential chain into Cloudfence errors. Uses only codes, never
+ * messages.
  */
 
-/** An error that a service answered: the code is in `name`, and the HTTP status is in the metadata. */
+/** An error from a service: the code is in `name`, and the HTTP status is in the metadata. */
 const answered = z.object({ name: z.string(), $metadata: z.object({ httpStatusCode: z.number() }) });
 
-/** Without credentials, the SDK sends nothing. */
+/** Without credentials, the SDK sends no request. */
 const NO_CREDENTIALS: ReadonlySet<string> = new Set(['CredentialsProviderError', 'TokenProviderError']);
 
 const DENIED: ReadonlySet<string> = new Set([
@@ -55,14 +55,14 @@ const THROTTLED: ReadonlySet<string> = new Set([
   'TooManyRequestsException',
 ]);
 
-/** Returns the service's own error code, or null when no service answered. */
+/** Returns the service's own error code, or null if no service answered. */
 export const errorCodeOf = (caught: unknown): string | null => {
   const read = answered.safeParse(caught);
   return read.success ? read.data.name : null;
 };
 
 /**
- * Returns the code with which EC2 declines what the call asks for. An answer with any status other than 400 may come
+ * Returns the code with which EC2 rejects the content of the call. An answer with any status other than 400 may come
  * from something other than EC2.
  */
 export const declinedWith = (caught: unknown): string | null => {
@@ -78,15 +78,15 @@ const QUOTES_THE_REQUEST: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Keeps the service's sentence, because it says who may not do what on which resource. It also holds the text for
- * `aws sts decode-authorization-message`.
+ * Keeps the service's sentence, because it says which principal lacks which permission on which resource. It also
+ * contains the text for `aws sts decode-authorization-message`.
  */
 const answeredInWords = ({ name, message }: Error): string => {
   const sentence = QUOTES_THE_REQUEST.has(name) ? '' : firstLineOf(message);
   return sentence === '' || sentence === name ? name : `${name}: ${sentence}`;
 };
 
-/** Describes the error for people. When credentials are missing, the SDK's message says where it looked for them. */
+/** Describes the error for people. If credentials are missing, the SDK's message says where it looked for them. */
 const inWords = (caught: unknown, call: string, status: number): string => {
   if (!(caught instanceof Error)) return `${call} returned nothing`;
   if (NO_CREDENTIALS.has(caught.name))
@@ -99,7 +99,8 @@ const inWords = (caught: unknown, call: string, status: number): string => {
 
 /**
  * Classifies an unknown code by its HTTP status: 401 and 403 mean missing permission, 5xx and 429 mean a problem of the
- * service, and any other 4xx declines this call. Without an answer nothing is known, so the error is Unavailable.
+ * service, and any other 4xx means that this call was rejected. Without an answer, the result is unknown, so the error
+ * is Unavailable.
  */
 export const toCloudfenceError = (caught: unknown, call: string): CloudfenceError => {
   if (caught instanceof CloudfenceError) return caught;
@@ -123,9 +124,8 @@ export const withCloudfenceErrors = async <T>(call: string, run: () => Promise<T
 };
 
 /**
- * EC2's error codes in the sentences of the EBS CSI driver. The driver passes on what the SDK says: `api error CODE:` in
- * version 2, `CODE:` before.
- * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
+ * EC2's error codes in the messages of the EBS CSI driver. The driver passes on the SDK's text: `api error CODE:` in
+ * version 2, `CODE:` before. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
  */
 const FAULTS: Readonly<Record<string, DriverFault>> = {
   AttachmentLimitExceeded: 'attach-limit',
@@ -144,7 +144,7 @@ const FAULTS: Readonly<Record<string, DriverFault>> = {
 
 const WORD = /\b[A-Z][A-Za-z]+(?:\.[A-Z][A-Za-z]+)?\b/g;
 
-/** Returns what EC2's code in a sentence means, or null. */
+/** Returns the meaning of EC2's code in a message, or null. */
 export const driverFaultOf = (sentence: string): DriverFault | null => {
   const code = sentence.match(WORD)?.find((word) => Object.hasOwn(FAULTS, word));
   return code === undefined ? null : (FAULTS[code] ?? null);

@@ -2,17 +2,17 @@ import type { Tag } from '@aws-sdk/client-ec2';
 import type { UnservedScope } from '../../fencing/model/cloud.ts';
 import type { DiskId, IdentitySource, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
 
-/** What names an EC2 instance: provider IDs, node IDs of the CSI driver, ARNs. Needs no SDK. */
+/** The identities of EC2 instances: provider IDs, node IDs of the CSI driver, ARNs. Needs no SDK. */
 
 /**
- * Today an id is `i-` and 8 or 17 hexadecimal digits. The pattern also accepts the lengths between them, because EC2
- * itself judges those.
+ * Today an id is `i-` and 8 or 17 hexadecimal digits. The pattern also accepts the lengths in between, because EC2
+ * itself validates them.
  */
 export const INSTANCE_ID = /^i-[0-9a-f]{8,17}$/;
 
 const VOLUME_ID = /^vol-[0-9a-f]{8,17}$/;
 
-/** The driver that people install and the driver of EKS Auto Mode. Both use EC2's own ids for machines and volumes. */
+/** The self-managed EBS driver, and the driver of EKS Auto Mode. Both use EC2's own ids for machines and volumes. */
 const EBS_DRIVERS: ReadonlySet<string> = new Set(['ebs.csi.aws.com', 'ebs.csi.eks.amazonaws.com']);
 
 const isEbs = (driver: string | null): boolean => driver !== null && EBS_DRIVERS.has(driver);
@@ -47,15 +47,15 @@ const ZONE_OF = /^aws:\/\/\/([^/]+)\/[^/]+$/;
 /** Matches `eu-west-1` in `eu-west-1a`, and the region of a local zone such as `us-west-2-lax-1a`. */
 const REGION_OF = /^[a-z]+(?:-[a-z]+)+-\d+/;
 
-/** Returns the region of the zone that a providerID names, or null if it names none. */
+/** Returns the region of the zone in a providerID, or null if it contains no zone. */
 export const regionOfProviderID = (providerID: string): string | null => {
   const zone = ZONE_OF.exec(providerID)?.[1];
   return zone === undefined ? null : (REGION_OF.exec(zone)?.[0] ?? zone);
 };
 
 /**
- * Returns the region of a Node's machine when it is not `region`. A providerID names the zone and thereby the region.
- * No source names the account.
+ * Returns the region of a Node's machine if it is not `region`. A providerID contains the zone, and therefore the
+ * region. No identity source contains the account.
  */
 export const unservedScope = ({ source, value }: IdentitySource, region: string): UnservedScope | null => {
   const named = source === 'providerID' ? regionOfProviderID(value) : null;
@@ -105,9 +105,7 @@ const eastern = (machine: MachineId, region: string): readonly string[] =>
 const OWNERSHIP = 'kubernetes.io/cluster/';
 const EKS_NAME = 'aws:eks:cluster-name';
 
-/**
- * Returns the names of the clusters that claim a machine by its tags. https://github.com/kubernetes/cloud-provider-aws
- */
+/** Returns the names of the clusters in a machine's tags. https://github.com/kubernetes/cloud-provider-aws */
 export const clusterNamesFromTags = (tags: readonly Tag[]): readonly string[] => [...new Set(tags.flatMap(clusterIn))];
 
 const clusterIn = ({ Key, Value }: Tag): readonly string[] => {

@@ -5,7 +5,7 @@ import { goodAnswer, type HttpCall, type SendCall } from '../http-answer.ts';
 import { createObjectList, s3List, createObjectStore, matchHeaders } from '../object-store.ts';
 import { putEventOn, createSignedCall, serviceUrl, type SignedCalls } from './signed-calls.ts';
 
-/** Keeps incidents in an S3 bucket, and tells them to the event bus and to an SNS topic. */
+/** Stores incidents in an S3 bucket, and sends messages about them to the event bus and to an SNS topic. */
 
 export interface IncidentPlaces {
   readonly bucket: string;
@@ -18,10 +18,13 @@ const bucketUrl = (bucket: string, options: SignedCalls): string => {
   return options.endpoint === null ? `${protocol}//${bucket}.${host}` : `${options.endpoint}/${bucket}`;
 };
 
-/** The region that a bucket lies in, if it is another than the one that was asked. */
+/** The region of a bucket, if it differs from the requested one. */
 const REGION_HEADER = 'x-amz-bucket-region';
 
-/** S3 answers in any region where a bucket is: https://docs.aws.amazon.com/AmazonS3/latest/userguide/Redirects.html */
+/**
+ * S3 reports the region of a bucket from every region:
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/Redirects.html
+ */
 const sendToRegion =
   (options: SignedCalls): SendCall =>
   async (call, signal) => {
@@ -69,7 +72,7 @@ const tellBus = (options: SignedCalls) => (announcement: Announcement, signal: A
     signal,
   );
 
-/** The subject of a mail takes 100 ASCII characters: https://docs.aws.amazon.com/sns/latest/api/API_Publish.html */
+/** The subject of a mail allows 100 ASCII characters: https://docs.aws.amazon.com/sns/latest/api/API_Publish.html */
 const subjectOf = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 100);
 
 const tellTopic = (topic: string, options: SignedCalls) => async (announcement: Announcement, signal: AbortSignal) => {

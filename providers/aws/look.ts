@@ -13,18 +13,18 @@ import { missingMachineFacts, knownMachineFacts, unknownMachineFacts } from './p
 
 /** Reads instances for a look, many in one call. */
 
-/** What EC2 said about one id. */
+/** EC2's answer about one id. */
 type InstanceLookup =
   | { readonly machine: MachineId; readonly is: 'seen'; readonly instance: Instance; readonly requestId: string }
   | { readonly machine: MachineId; readonly is: 'not-found' | 'malformed' };
 
 /**
- * Ids in one call. The number is small enough that one bad id costs few extra calls, and it is within EC2's limit of
- * 200 filter values.
+ * The number of ids in one call. It is small enough that one invalid id causes few additional calls, and is within
+ * EC2's limit of 200 filter values.
  */
 const AT_ONCE = 100;
 
-/** A hundred instances have at most 128 volumes each, which is some tens of pages. */
+/** The maximum number of pages. A hundred instances have at most 128 volumes each, which need some tens of pages. */
 const MOST_PAGES = 100;
 
 const BAD_IDS = new Set(['InvalidInstanceID.NotFound', 'InvalidInstanceID.Malformed']);
@@ -53,8 +53,8 @@ export const lookAtMachines = async (
 };
 
 /**
- * Returns the facts of one machine. EC2 names an id that it does not know in an error. An instance that is absent from
- * an answer, or listed twice, is not missing: EC2 has not said that it does not exist.
+ * Returns the facts of one machine. EC2 names an unknown id in an error. An instance that is absent from an answer, or
+ * listed twice, is not missing, because EC2 has not said that it does not exist.
  * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstances.html
  */
 const factsOf = (

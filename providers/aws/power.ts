@@ -18,7 +18,7 @@ interface Classified {
 
 /**
  * Reasons that mean a plain shutdown, for machines that could have hibernated instead. `Server.SpotInstanceShutdown` is
- * absent on purpose: EC2 also hibernates interrupted Spot instances and documents no other code for it.
+ * not in the list, because EC2 also hibernates interrupted Spot instances and documents no other code for that.
  * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_StateReason.html
  */
 const PLAIN_SHUTDOWN: ReadonlySet<string | undefined> = new Set([
@@ -29,9 +29,8 @@ const PLAIN_SHUTDOWN: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * Returns what EC2's answer proves. Only `stopped` and `terminated` prove anything. The memory of a machine that may be
- * hibernated writes again within seconds of a resume.
- * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-lifecycle.html
+ * Returns what EC2's answer proves. Only `stopped` and `terminated` are proof. A hibernated machine resumes from memory
+ * and writes again within seconds. https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-lifecycle.html
  */
 export const classifyPower = (instance: Pick<Instance, 'State' | 'StateReason' | 'HibernationOptions'>): Classified => {
   switch (instance.State?.Name) {
@@ -55,8 +54,8 @@ export const classifyPower = (instance: Pick<Instance, 'State' | 'StateReason' |
 const alive = (power: Power): Classified => ({ power, forGood: false });
 
 /**
- * If it is unknown whether the machine can hibernate, it counts as able to. A reason that says that it hibernated
- * always counts.
+ * If it is unknown whether the machine can hibernate, Cloudfence assumes that it can. If the reason says that it
+ * hibernated, that always counts.
  */
 const mayBeHibernated = ({
   HibernationOptions,
@@ -68,7 +67,7 @@ const mayBeHibernated = ({
 interface ReadResult {
   readonly region: string;
   readonly requestId: string;
-  /** What the disks report. Null when they were not asked. */
+  /** The reports of the disks. Null if the disks were not read. */
   readonly volumes: readonly Volume[] | null;
 }
 
@@ -92,8 +91,8 @@ export const knownMachineFacts = (
 });
 
 /**
- * Returns when the present state began. A machine that is up has been up since its launch. EC2 records a transition
- * only on the way down.
+ * Returns when the present state began. A running machine has been up since its launch. EC2 reports the time of a
+ * transition only for stops.
  */
 const sinceOf = ({ State, LaunchTime, StateTransitionReason }: Instance): number | null =>
   State?.Name === 'running' || State?.Name === 'pending'
@@ -121,8 +120,7 @@ export const missingMachineFacts = (machine: MachineId, volumes: readonly Volume
 });
 
 /**
- * Returns the facts when EC2 says nothing about the id, or says that it cannot be an instance id. Nothing can be proved
- * about it.
+ * Returns the facts if EC2 does not answer about the id, or says that it cannot be an instance id. They prove nothing.
  */
 export const unknownMachineFacts = (machine: MachineId, state: string): MachineFacts => ({
   ...emptyMachineFacts(machine),
@@ -130,7 +128,7 @@ export const unknownMachineFacts = (machine: MachineId, state: string): MachineF
   evidence: { state, readFrom: READ_FROM },
 });
 
-/** Matches the time in a text for people, such as `User initiated (2014-09-15 22:12:11 GMT)`. */
+/** Matches the time in a text such as `User initiated (2014-09-15 22:12:11 GMT)`. */
 const TRANSITION_TIME = /\((\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}) (?:GMT|UTC)\)$/;
 
 const transitionTime = (reason: string | undefined): number | null => {

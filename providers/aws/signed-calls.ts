@@ -7,13 +7,13 @@ import { goodAnswer, type HttpCall, noAnswer, type SendCall } from '../http-answ
 import { withCloudfenceErrors } from './errors.ts';
 
 /**
- * Signs and sends a call to the AWS services for which one call is enough and no SDK is needed. The client of S3 alone
- * is larger than a whole function.
+ * Signs and sends calls to AWS services for which a single call is sufficient and no SDK is needed. The client of S3
+ * alone is larger than a whole function.
  */
 export interface SignedCalls {
   readonly region: string;
   readonly credentials: ConstructorParameters<typeof SignatureV4>[0]['credentials'];
-  /** URL of one endpoint for all services, for tests and emulators. Null for the services' own. */
+  /** URL of one endpoint that replaces all services, for tests and emulators. Null for the services' own endpoints. */
   readonly endpoint: string | null;
 }
 
@@ -28,7 +28,8 @@ const signed = (
 ) =>
   withCloudfenceErrors(`${name} (signing)`, () => {
     const { protocol, hostname, host, port, pathname, searchParams } = new URL(url);
-    // S3 signs the path as it is sent: https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
+    // S3 signs the path exactly as it is sent:
+    // https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
     const signer = new SignatureV4({ credentials, region, service, sha256: Sha256, uriEscapePath: service !== 's3' });
     return signer.sign({
       method,
@@ -76,7 +77,7 @@ interface BusEvent {
 
 export type PutEvent = (event: BusEvent, signal: AbortSignal) => Promise<void>;
 
-/** The bus takes a list of events and answers for each: a good status alone says nothing. */
+/** The bus accepts a list of events and answers for each of them, so the HTTP status alone is not sufficient. */
 const busAnswer = jsonTextSchema.pipe(z.object({ FailedEntryCount: z.literal(0) }));
 
 /**

@@ -2,13 +2,12 @@ import type { Cloud, UnservedScope } from '../../fencing/model/cloud.ts';
 import { CloudfenceError, Refused } from '../../fencing/model/errors.ts';
 import type { DiskId, IdentitySource, MachineFacts, MachineId, Witness } from '../../fencing/model/machine.ts';
 
-/** Asks each account and region for its own machines, behind one cloud interface. */
+/** Combines several accounts and regions behind one cloud interface, and asks each about its own machines. */
 
 /**
- * Combines several territories into one cloud. An instance id is unique in all of AWS, and an EBS volume attaches only
- * within its account and zone. Therefore the territory that knows a machine owns it, and the territory that knows a
- * disk may answer for it.
- * https://docs.aws.amazon.com/ebs/latest/userguide/ebs-attaching-volume.html
+ * Combines several territories into one cloud. An instance id is unique in all of AWS, and an EBS volume can be
+ * attached only within its account and zone. So a machine belongs to the territory that knows it, and a territory may
+ * answer for the disks that it knows. https://docs.aws.amazon.com/ebs/latest/userguide/ebs-attaching-volume.html
  */
 export const cloudOfTerritories = (home: Territory, others: readonly Territory[]): Cloud => {
   const territories: Territories = { home, others, owners: new Map() };
@@ -33,13 +32,13 @@ export const cloudOfTerritories = (home: Territory, others: readonly Territory[]
   };
 };
 
-/** A place is served when at least one territory serves it. */
+/** A location is served if at least one territory serves it. */
 const unservedByAll = (all: readonly Territory[], source: IdentitySource): UnservedScope | null => {
   const [first = null, ...rest] = all.map(({ cloud }) => cloud.unservedScope(source));
   return rest.includes(null) ? null : first;
 };
 
-/** Returns the territory that knows the machine. A call goes only to that territory and never to a guessed one. */
+/** Returns the territory that knows the machine. A call goes only to that territory, and never to a guessed one. */
 const ownerOf = (machine: MachineId, { home, others, owners }: Territories): Cloud => {
   const owner = owners.get(machine);
   if (owner) return owner.cloud;
@@ -49,9 +48,9 @@ const ownerOf = (machine: MachineId, { home, others, owners }: Territories): Clo
 };
 
 /**
- * Asks every territory about the disks. Each of them must answer, because the one that does not may hold the disk that
- * still names the machine. One of them must know all of the disks, because all disks of one machine belong to its
- * account and region.
+ * Asks every territory about the disks. Every territory must answer, because a silent one may have the disk that still
+ * names the machine. One territory must know all of the disks, because all disks of a machine belong to its account and
+ * region.
  */
 const witnessIn = async (
   { home, others }: Territories,
@@ -74,21 +73,24 @@ export interface Territory {
 export interface Territories {
   readonly home: Territory;
   readonly others: readonly Territory[];
-  /** The territory in which each machine was last seen. A machine never moves, so Cloudfence asks there first. */
+  /**
+   * The territory in which each machine was last seen. A machine never moves to another territory, so Cloudfence asks
+   * that one first.
+   */
   readonly owners: Map<MachineId, Territory>;
 }
 
 type Look = (territory: Territory, machines: readonly MachineId[]) => Promise<readonly MachineFacts[]>;
 
-/** What a territory said about one machine. */
+/** A territory's answer about one machine. */
 interface TerritoryAnswer {
   readonly territory: Territory;
   readonly facts: MachineFacts;
 }
 
 /**
- * True when this territory does not know the machine, so another one may. An absence from the answer proves less than
- * `missing` and is only a reason to ask the others.
+ * Returns whether this territory does not know the machine, so that another one may. If the answer omits a machine,
+ * that proves less than `missing`. It is only a reason to ask the other territories.
  */
 const isNotSeen = ({ facts }: TerritoryAnswer): boolean => facts.power === 'missing' || facts.power === 'unknown';
 
@@ -105,8 +107,8 @@ const rememberOwner = ({ territory, facts }: TerritoryAnswer, { home, owners }: 
 };
 
 /**
- * Returns the facts of a machine that no territory has seen. It is missing only if every territory says so. Keeps
- * everything that the disks say about it.
+ * Returns the facts of a machine that no territory has seen. It is missing only if every territory says that it does
+ * not exist. The facts contain everything that the disks report about it.
  */
 const factsOfUnseen = (
   answers: readonly TerritoryAnswer[],
@@ -133,9 +135,9 @@ const answerOf = async (territory: Territory, machines: readonly MachineId[], lo
 };
 
 /**
- * Asks each territory about the machines that it was not asked about before. A machine that one territory knows does
- * not wait for the answers of the others. A machine that only a silent territory may know gets the error of that one,
- * and is searched for everywhere the next time.
+ * Asks each territory about the machines about which it has not been asked yet. Machines that one territory knows do
+ * not wait for the answers of the others. If only a silent territory may know a machine, the machine gets the error of
+ * that territory, and the next look searches everywhere.
  */
 const searched = async (
   lost: readonly TerritoryAnswer[],
@@ -161,9 +163,9 @@ const searched = async (
 };
 
 /**
- * Looks once, live, over all territories. Asks first where a machine was last seen, or else the home territory. Asks
- * all the others only for machines that are not found there. A machine is missing only when every territory says so.
- * Leaves out a machine that is not found while a territory does not answer.
+ * Looks once, live, in all territories. First asks the territory in which a machine was last seen, or else the home
+ * territory. Asks all others only about machines that are not found there. A machine is missing only if every territory
+ * says that it does not exist. If a territory does not answer, leaves out machines that are not found elsewhere.
  *
  * @throws Unavailable, PermissionDenied if no machine is left
  */

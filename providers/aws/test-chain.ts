@@ -1,11 +1,11 @@
 import { TEST_DETAIL_TYPE, TEST_SOURCE, type TestChain } from '../plugin.ts';
 import type { PutEvent } from './signed-calls.ts';
 
-/** The chain of test events on AWS, which begins at the event bus. */
+/** The chain for test events on AWS, which begins at the event bus. */
 
 /**
- * Returns the chain of test events. Users cannot put events of `aws.ec2` on the bus, so test events have a rule of their
- * own. `install` is the beginning of all names.
+ * Returns the chain of test events. Users cannot put events of `aws.ec2` on the bus, so test events have a separate
+ * rule. `install` is the prefix of all names.
  */
 export const testChainOver = (install: string, put: PutEvent, now: () => number): TestChain => ({
   path: `event bus → rule ${install}-test-event → queue ${install} → on-event`,

@@ -7,10 +7,10 @@ import { toCloudfenceError } from './errors.ts';
 import { type Operation, type CallOptions, sendPowerOff, readIncarnation } from './machines.ts';
 import { statusesOf } from './power.ts';
 
-/** The destructive calls of Azure, each sent once and under a permit. */
+/** The destructive calls of Azure, each sent once and with a permit. */
 
 /**
- * Power states that a hard power-off can end. A starting machine is left alone, because someone has just asked for the
+ * Power states that a hard power-off can end. A starting machine is left alone, because someone has just requested the
  * start.
  */
 const ENDS: ReadonlySet<string | null> = new Set(['running', 'stopping', 'deallocating', 'unknown', null]);
@@ -37,16 +37,16 @@ export const powerOffMachine = async (
   );
 };
 
-/** Sends the call. When it returns, the request has left or is held. */
+/** Sends the call. When it returns, the request has been sent or is held back. */
 type SendCall = (client: ReturnType<AzureClients['writes']>, options: CallOptions) => Operation;
 
 /**
  * Sends a call, waits until Azure accepts it, and follows the operation to its end if that comes soon.
  *
- * Fencing needs only the acceptance, because the next look shows whether a disk is gone. The operation is still
- * followed for two reasons. While it runs, the machine proves nothing (it is `Updating`) and accepts no other call. And
- * nothing else reports its failure. The operation continues when the caller gives up, or when it lasts longer than it
- * is followed.
+ * Fencing needs only that acceptance, because the next look shows whether the disk is detached. There are two reasons
+ * to follow the operation anyway. While it runs, the machine proves nothing (it is `Updating`) and accepts no other
+ * call. Only the operation reports its failure. The operation continues even if the caller stops waiting, or if it
+ * lasts longer than it is followed.
  * https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations
  *
  * @throws Unavailable, PermissionDenied (the call itself), Refused, ProofExpired
@@ -57,7 +57,7 @@ export const sendUnderPermit = async (
   send: SendCall,
 ): Promise<void> => {
   try {
-    // The object keeps the operation from being awaited: an operation by itself is a promise of its end.
+    // The object prevents the operation from being awaited, because an operation is itself a promise of its end.
     const { operation } = await underPermit(call, async (passage) => {
       const operation = send(writes(passage), { signal: passage.signal, everyMs: polling.everyMs });
       await operation.submitted();
@@ -92,9 +92,9 @@ const countTo = (operation: Operation, times: number, then: () => void): void =>
 };
 
 /**
- * Throws when the operation has failed, and returns when it continues. The SDK throws a failed operation without a
- * code, so the operation's state in the SDK tells the two apart. Credentials that may make a call may still be denied
- * to ask about it (`Microsoft.Compute/locations/operations/read`). Then the operation continues, too.
+ * Throws if the operation has failed, and returns if it is still running. The SDK throws a failed operation without a
+ * code, so the state in the SDK shows the difference. Credentials that may make a call may lack the permission to ask
+ * about it (`Microsoft.Compute/locations/operations/read`). In that case, the operation continues, too.
  */
 const throwUnlessUnderWay = ({ operationState }: Operation, call: string, caught: unknown): void => {
   const status = operationState?.status;

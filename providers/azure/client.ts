@@ -9,7 +9,7 @@ import { createConnectionPool, type ConnectionPool, type PermittedPath } from '.
 
 type Credential = ConstructorParameters<typeof ComputeManagementClient>[0];
 
-/** How often to ask about a long-running operation after Azure accepts it. */
+/** How often to poll a long-running operation after Azure has accepted it. */
 export interface OperationPolling {
   /** The polling interval (ms), unless ARM sets another one with `Retry-After`. */
   readonly everyMs: number;
@@ -23,7 +23,7 @@ export interface OperationPolling {
 export interface AzureClients {
   readonly subscription: string;
   readonly polling: OperationPolling;
-  /** Ids of the OS disks, as the machines last named them. They say where to read and never replace a read. */
+  /** Ids of the OS disks, as the machines last named them. They only show where to read, and never replace a read. */
   readonly osDisks: Map<MachineId, DiskId>;
   readonly reads: ComputeManagementClient;
   readonly writes: (passage: PermittedPath) => ComputeManagementClient;
@@ -43,7 +43,7 @@ export interface ClientOptions extends Pick<
   readonly onRequestsSent?: OnRequestsSent | undefined;
 }
 
-/** Twenty seconds: as long as fencing waits before it forces a detach that did not succeed. */
+/** Twenty seconds, which is how long fencing waits before it forces a detach. */
 const usualFollowing: OperationPolling = { everyMs: 2_000, times: 10 };
 
 const READ_RETRIES = 2;
@@ -51,8 +51,8 @@ const READ_RETRIES = 2;
 const invalidUrl = z.object({ code: z.literal('ERR_INVALID_URL') });
 
 /**
- * Builds a client. The SDK reads the proxy from the environment as it builds one.
- * @throws InvalidConfiguration when the proxy is not a URL
+ * Builds a client. The SDK reads the proxy from the environment when the client is created.
+ * @throws InvalidConfiguration if the proxy is not a URL
  */
 export const withReadableProxy = <T>(build: () => T): T => {
   try {
@@ -69,8 +69,8 @@ export const withReadableProxy = <T>(build: () => T): T => {
 };
 
 /**
- * Opens a client. Over plain HTTP, the SDK sends nothing unless this is allowed, and it never sends a token. Such an
- * endpoint is for tests and demonstrations.
+ * Opens a client. Over plain HTTP, the SDK sends requests only if this is allowed, and it never sends a token. Such an
+ * endpoint is only for tests and demonstrations.
  */
 const open = (
   subscription: string,
@@ -124,10 +124,10 @@ export const azureClients = ({
 
 type Policy = Parameters<ComputeManagementClient['pipeline']['addPolicy']>[0];
 
-/** The last place before the request leaves. Every wait for a token comes before it. */
+/** The last step before the request is sent. Every wait for a token comes before it. */
 const LAST = { afterPhase: 'Sign' } as const;
 
-/** Sends a destructive call through its passage. Later questions about the operation need no passage. */
+/** Sends a destructive call through its permit. Later requests about the operation need no permit. */
 const permitted = ({ check, through }: PermittedPath): Policy => ({
   name: 'permitted',
   sendRequest: async (request, next) => {
@@ -138,7 +138,7 @@ const permitted = ({ check, through }: PermittedPath): Policy => ({
   },
 });
 
-/** Uses our connections, unless a proxy that the environment names has already set its own agent. */
+/** Uses Cloudfence's connections, unless a proxy from the environment has already set its own agent. */
 const connectsBy = ({ http, https }: ConnectionPool): Policy => ({
   name: 'connectsByOurs',
   sendRequest: (request, next) => {
@@ -147,7 +147,7 @@ const connectsBy = ({ http, https }: ConnectionPool): Policy => ({
   },
 });
 
-/** In ms. ARM is slow at times, but an answer that takes longer comes too late for any proof. */
+/** In ms. ARM is sometimes slow, but a slower answer would come too late for a proof. */
 const REQUEST_LASTS_MS = 10_000;
 
 export const endsWithinTimeout: Policy = {
@@ -164,8 +164,8 @@ export const endsWithinTimeout: Policy = {
 const armError = z.object({ error: z.object({ code: z.string().min(1), message: z.string() }) });
 
 /**
- * Drops the body of an error that is not in ARM's form. The SDK takes a `code` from any answer. An answer in another
- * form comes from something between us and ARM, such as a proxy's page, and its code means nothing to us.
+ * Removes the body of an error that does not have ARM's format. The SDK uses the `code` of any answer. An answer in
+ * another format comes from a server in between, such as a proxy, and its code has no meaning for Cloudfence.
  */
 const onlyArmsErrors: Policy = {
   name: 'onlyArmsErrors',
@@ -190,7 +190,7 @@ const SOVEREIGN = /^https:\/\/(management\.(?:chinacloudapi\.cn|usgovcloudapi\.n
 
 export const armUrl = (endpoint: string | null): string => (endpoint ?? PUBLIC).replace(/\/$/, '');
 
-/** Returns the scope of a token for that endpoint. Any endpoint that is not a sovereign one belongs to public ARM. */
+/** Returns the token scope for an endpoint. Every endpoint that is not a sovereign one uses the scope of public ARM. */
 export const armScope = (endpoint: string | null): string => {
   const host = SOVEREIGN.exec(endpoint ?? '')?.[1];
   return host === undefined ? `${PUBLIC}/.default` : `https://${host.toLowerCase()}/.default`;

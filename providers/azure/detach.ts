@@ -9,7 +9,7 @@ import { toCloudfenceError } from './errors.ts';
 import { isSameDisk, machinePath, type MachinePath } from './identity.ts';
 import { type NameOwner, readIncarnation, sendDetach } from './machines.ts';
 
-/** Detaches a disk from a machine, with a read of the disk right before and after. */
+/** Detaches a disk from a machine, with a read of the disk right before and right after. */
 
 export interface DetachRequest {
   readonly from: MachineTarget;
@@ -19,7 +19,7 @@ export interface DetachRequest {
 
 type Detach = (wanted: DetachRequest, permit: Permit, signal: AbortSignal) => Promise<void>;
 
-/** A detach that waits for the others of its call. */
+/** A detach that waits for the other detaches of its call. */
 interface Waiting {
   readonly wanted: DetachRequest;
   readonly permit: Permit;
@@ -30,12 +30,11 @@ interface Waiting {
 const CALL = 'attachDetachDataDisks/action';
 
 /**
- * Returns the function that asks Azure to detach a disk from exactly one machine. A machine takes one operation at a
- * time. Therefore the detaches from one machine that are asked for at one moment leave in one call, and each of them
- * has its own result.
+ * Returns the function that detaches a disk from exactly one machine. A machine takes one operation at a time. So all
+ * detaches from one machine that are requested at the same time are sent in one call, and each has its own result.
  *
- * Azure has no compare-and-swap for a detach. Therefore the disks, and the machine that has the name now, are read
- * right before the call. The disks are read again if Azure declines.
+ * Azure has no compare-and-swap condition for a detach. So the disks, and the machine that has the name now, are read
+ * right before the call. The disks are read again if Azure rejects the call.
  * https://learn.microsoft.com/rest/api/compute/virtual-machines/attach-detach-data-disks
  *
  * @throws Unavailable, PermissionDenied, Refused, ProofExpired
@@ -65,12 +64,12 @@ interface Ready {
 }
 
 /**
- * Returns a signal that ends what is done for all of them. If one caller gives up, its request ends, and the next look
- * shows the others the result.
+ * Returns a signal that ends the shared work. If one caller aborts, the shared request ends, and the next look shows
+ * the result to the others.
  */
 const jointSignal = (all: readonly Waiting[]): AbortSignal => AbortSignal.any(all.map(({ signal }) => signal));
 
-/** Sends one call for all that may be detached. It never rejects: each caller gets its own result. */
+/** Sends one call for all disks that may be detached. It never rejects: each caller gets its own result. */
 const detachTogether = async (clients: AzureClients, all: readonly Waiting[]): Promise<void> => {
   for (const { signal, settle } of all) if (signal.aborted) settle(toCloudfenceError(signal.reason, CALL));
   const [first, ...others] = all.filter(({ signal }) => !signal.aborted);
@@ -84,7 +83,7 @@ const detachTogether = async (clients: AzureClients, all: readonly Waiting[]): P
   }
 };
 
-/** Settles what is detached already, and what must not be detached. Returns the rest. */
+/** Settles the disks that are already detached, and those that must not be detached. Returns the remaining ones. */
 const settleOrKeep = async (clients: AzureClients, all: readonly [Waiting, ...Waiting[]]) => {
   const signal = jointSignal(all);
   const [holder, ...disks] = await Promise.all([
@@ -106,7 +105,7 @@ const settleOrKeep = async (clients: AzureClients, all: readonly [Waiting, ...Wa
   });
 };
 
-/** Returns why the disk must not be detached: another machine has the name, or the disk stays with this one. */
+/** Returns why the disk must not be detached: another machine has the name, or the disk must stay on this machine. */
 const whyNotDetached = (disk: Disk, holder: NameOwner, { from, disk: id }: DetachRequest): string | null => {
   if (holder.said === 'other') return `${id} is attached to ${from.machine}, but ${holder.why}`;
   const isOsDisk = isSameDisk(holder.vm.storageProfile?.osDisk?.managedDisk?.id, id);
@@ -114,7 +113,7 @@ const whyNotDetached = (disk: Disk, holder: NameOwner, { from, disk: id }: Detac
   return keep === null ? null : `Cloudfence does not detach ${id} from ${from.machine}: ${keep}`;
 };
 
-/** The call leaves while all permits are valid, and its answer counts while all are. */
+/** The call may be sent while all permits are valid, and its answer counts while all of them are. */
 const jointPermit = (all: readonly Ready[]): Permit => ({
   check: () => all.forEach(({ one }) => one.permit.check()),
   ended: AbortSignal.any(all.map(({ one }) => one.permit.ended)),
@@ -139,7 +138,9 @@ const send = async (clients: AzureClients, path: MachinePath, ready: readonly Re
 
 const isDeclined = (caught: unknown): boolean => caught instanceof Refused || caught instanceof PermissionDenied;
 
-/** One disk may have made Azure decline the call for all, so each is sent by itself, under its own permit. */
+/**
+ * A single disk may have made Azure reject the call for all of them, so each is sent separately, with its own permit.
+ */
 const sendOneByOne = async (clients: AzureClients, path: MachinePath, ready: readonly Ready[]): Promise<void> => {
   for (const single of ready) {
     try {
@@ -150,7 +151,10 @@ const sendOneByOne = async (clients: AzureClients, path: MachinePath, ready: rea
   }
 };
 
-/** Nothing has left. The permit of the first may last longer than those of the others, so it is sent alone. */
+/**
+ * The call has not been sent. The permit of the first disk may last longer than those of the others, so it is sent
+ * alone.
+ */
 const sendFirst = async (
   clients: AzureClients,
   path: MachinePath,
@@ -164,7 +168,7 @@ const sendFirst = async (
 const FORCE_REFUSED =
   '. Scale sets may refuse ForceDetach: the next run asks for a plain detach again, and `az vmss disk detach` does so by hand';
 
-/** Azure declines a call as a whole. So each disk itself tells whether it is detached. */
+/** Azure rejects a call as a whole. So each disk is read to find out whether it is detached. */
 const confirmDetached = async (
   clients: AzureClients,
   { wanted: { from, disk, mode }, signal, settle }: Waiting,

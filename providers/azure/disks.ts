@@ -16,13 +16,15 @@ import { diskOf, diskPath, type DiskPath, isMachine, machinePath } from './ident
 import type { Vm } from './machines.ts';
 import type { DiskView } from '../../diagnosis/model/facts.ts';
 
-/** Azure's managed disks: which are attached to a machine, who holds them, and what they testify. */
+/**
+ * Azure's managed disks: which are attached to a machine, which machines hold them, and what they show as witnesses.
+ */
 
-/** Codes that say that ARM, or the disk's own service, does not know the disk. */
+/** Codes which say that ARM, or the disk service, does not know the disk. */
 const NOT_FOUND: ReadonlySet<string> = new Set(['ResourceNotFound', 'ResourceGroupNotFound', 'NotFound']);
 
 /**
- * Returns a managed disk as it describes itself. Returns null when this subscription has no disk with that id.
+ * Returns a managed disk's description of itself. Returns null if this subscription has no disk with that id.
  *
  * @throws Unavailable, PermissionDenied, Refused
  */
@@ -39,7 +41,7 @@ export const readDisk = (clients: AzureClients, id: string, signal: AbortSignal)
     }
   });
 
-/** The fields of a disk that Cloudfence reads, in ARM's form. The SDK passes on whatever an answer contains. */
+/** The fields of a disk that Cloudfence reads, in ARM's format. The SDK does not validate an answer. */
 const inForm = z.object({
   id: z.string(),
   managedBy: z.string().nullish(),
@@ -58,7 +60,7 @@ const thatDisk = (disk: Disk, { id }: DiskPath): Disk => {
   );
 };
 
-/** Returns all machines that the disk says it is attached to. */
+/** Returns all machines to which the disk is attached, according to the disk. */
 const holdersOf = (disk: Disk): readonly string[] =>
   [disk.managedBy ?? '', ...(disk.managedByExtended ?? [])].filter((holder) => holder !== '');
 
@@ -74,7 +76,7 @@ const FREE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * True when the disk's state agrees with the holders that it names: none for a free disk, at least one for a disk in
+ * Returns whether the disk's state is consistent with its holders: none for a free disk, at least one for a disk in
  * use.
  */
 const hasConsistentHolders = (disk: Disk): boolean => {
@@ -82,7 +84,7 @@ const hasConsistentHolders = (disk: Disk): boolean => {
   return holdersOf(disk).length === 0 ? FREE.has(state) : state !== '' && state !== 'unattached';
 };
 
-/** True when the disk is in use but does not say by which machine. */
+/** Returns whether the disk is in use but names no machine. */
 const isHeldByNobodyNamed = (disk: Disk): boolean =>
   holdersOf(disk).length === 0 && IN_USE.has(disk.diskState?.toLowerCase() ?? '');
 
@@ -116,8 +118,8 @@ const dataDisk = (machine: MachineId, data: DataDisk, disks: ReadonlyMap<string,
 };
 
 /**
- * Returns why Cloudfence leaves a disk alone, or null. It shows an attachment that the disk itself does not confirm,
- * but does not detach it.
+ * Returns why Cloudfence does not detach a disk, or null. If the disk itself does not confirm an attachment, Cloudfence
+ * shows the attachment but does not detach the disk.
  */
 export const whyDiskIsKept = (machine: MachineId, disk: Disk | null): string | null => {
   if (!disk || !isHeldBy(disk, machine)) return 'the disk itself does not report this attachment';
@@ -127,8 +129,8 @@ export const whyDiskIsKept = (machine: MachineId, disk: Disk | null): string | n
 const AT_ONCE = 10;
 
 /**
- * Returns the machines that hold the disk. Returns null when the disk does not say: it names a holder that cannot be
- * read, or it is held and names none.
+ * Returns the machines that hold the disk. Returns null if the disk does not show that: a holder cannot be read, or the
+ * disk is in use and names none.
  */
 export const machinesHoldingDisk = (disk: Disk): DiskHolders['by'] | null => {
   if (!hasConsistentHolders(disk)) return null;
@@ -138,7 +140,7 @@ export const machinesHoldingDisk = (disk: Disk): DiskHolders['by'] | null => {
 };
 
 /**
- * Returns the machines that hold each disk. Every disk answers, or the call throws.
+ * Returns the machines that hold each disk. If a disk does not answer, the call throws.
  *
  * @throws Unavailable, PermissionDenied, Refused
  */
@@ -157,15 +159,15 @@ export const readHolders = async (
 };
 
 /**
- * True when no machine holds the disk, or only machines whose ids can be read. A holder that cannot be read could be
- * any machine.
+ * Returns whether no machine holds the disk, or only machines whose ids can be read. A holder that cannot be read could
+ * be any machine.
  */
 const isElsewhere = (disk: Disk): boolean =>
   hasConsistentHolders(disk) && holdersOf(disk).every((holder) => machinePath(holder) !== null);
 
 /**
- * Returns what the disks say about a machine that ARM does not know. When a machine is deleted, its disks continue to
- * name it for a while. Disks attach only within their subscription, and Cloudfence reads them from its own. Therefore,
+ * Returns what the disks show about a machine that ARM does not know. After a machine is deleted, its disks continue to
+ * name it for a while. Disks can be attached only within their subscription, and Cloudfence reads them from its own. So
  * if it finds all disks that were attached to the machine, the machine belonged to this subscription.
  *
  * @throws Unavailable, PermissionDenied, Refused

@@ -10,7 +10,9 @@ import { readIncarnation, sendStart, type Vm } from './machines.ts';
 import { nodeNamesOf } from './power.ts';
 import { missingActions, type PermissionOptions } from './plugin/permissions.ts';
 
-/** What a drill asks of Azure. The stop itself is the power-off of fencing, which leaves the machine allocated. */
+/**
+ * The reads and calls of Azure for a drill. The stop is the power-off of fencing, which leaves the machine allocated.
+ */
 
 const SPOT_HAZARD: Hazard = {
   group: null,
@@ -19,9 +21,9 @@ const SPOT_HAZARD: Hazard = {
 };
 
 /**
- * A power-off leaves the machine on its host, with its temporary disk. An OS disk in the host is gone as soon as Azure or
- * a person has to place the machine elsewhere to start it: the machine then begins anew from its image, or not at all.
- * https://learn.microsoft.com/azure/virtual-machines/ephemeral-os-disks
+ * A power-off leaves the machine on its host, with its temporary disk. An OS disk on the host is lost as soon as Azure
+ * or a person moves the machine to another host to start it. The machine then begins again from its image, or not at
+ * all. https://learn.microsoft.com/azure/virtual-machines/ephemeral-os-disks
  */
 const ephemeralHazard = ({ storageProfile }: Vm): readonly Hazard[] =>
   storageProfile?.osDisk?.diffDiskSettings?.option?.toLowerCase() === 'local'
@@ -72,8 +74,8 @@ const permissionHazard = (says: string, remedy: string): readonly Hazard[] => [
 ];
 
 /**
- * What may not be started must not be stopped. Credentials that may not ask what they may do are no proof that they
- * may start it.
+ * A machine that may not be started must not be stopped. If the credentials may not read their own permissions, that
+ * does not prove that they may start the machine.
  * @throws Unavailable, Refused
  */
 const permissionHazards = async (
@@ -141,7 +143,7 @@ const start = async (
   );
 };
 
-/** Returns what a drill needs of Azure. An endpoint of its own takes the place of ARM. */
+/** Returns what a drill needs of Azure. Another endpoint is a stand-in for ARM. */
 export const azureDrill = (clients: AzureClients, options: PermissionOptions): DrillCloud => ({
   inspect: (target, signal) => inspect(clients, target, options, signal),
   start: (target, permit, signal) => start(clients, target, permit, signal),

@@ -4,8 +4,8 @@ import { describeNetworkError, firstLineOf, isUnreadableAnswer, UNREADABLE_ANSWE
 import type { DriverFault } from '../../diagnosis/model/facts.ts';
 
 /**
- * Translates the answers of ARM and the errors of the credentials into Cloudfence errors. Decides by code and status,
- * never by message.
+ * Translates the answers of ARM and the errors of the credentials into Cloudfence errors. Uses only codes and statuses,
+ * never messages.
  */
 
 /** An answer from ARM, or a failed connection. A failed connection has a network code and no status. */
@@ -38,21 +38,21 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
   'TooManyRequests',
 ]);
 
-/** Returns ARM's own error code, or null when ARM did not answer. */
+/** Returns ARM's own error code, or null if ARM did not answer. */
 export const errorCodeOf = (caught: unknown): string | null => {
   const { code = null, statusCode } = restError.safeParse(caught).data ?? {};
   return statusCode === undefined ? null : code;
 };
 
-/** A call that ARM itself declined. */
+/** A call that ARM itself rejected. */
 export interface Declined {
   readonly status: number;
   readonly code: string;
 }
 
 /**
- * Returns how ARM declined the call. Returns null when nothing declined it, or when the answer is not in ARM's form:
- * see `onlyArmsErrors`.
+ * Returns how ARM rejected the call. Returns null if the call was not rejected, or if the answer does not have ARM's
+ * format: see `onlyArmsErrors`.
  */
 export const declinedWith = (caught: unknown): Declined | null => {
   const { code, statusCode: status = 0 } = restError.safeParse(caught).data ?? {};
@@ -62,15 +62,15 @@ export const declinedWith = (caught: unknown): Declined | null => {
 const isTheirTrouble = (status: number): boolean => status < 400 || status === 408 || status === 429 || status >= 500;
 
 /**
- * Explains why there is no token. For one credential, that is the first line of its own message. The message of a whole
- * chain would fill a page and contain response headers.
+ * Explains why there is no token. For a single credential, that is the first line of its own message. The message of a
+ * whole chain would fill a page and contain response headers.
  */
 const whyNoToken = ({ name, message }: Error): string =>
   name === 'AggregateAuthenticationError'
     ? 'run `az login`, or use a managed identity or the variables of a service principal'
     : (message.split('\n')[0] ?? '');
 
-/** Returns the host that was asked. The SDK keeps the request, but only the code of a network error. */
+/** Returns the host to which the request was sent. The SDK keeps the request, but of a network error only the code. */
 const hostIn = (caught: unknown): string | null => {
   const { url = '' } = asked.safeParse(caught).data?.request ?? {};
   return URL.canParse(url) ? new URL(url).host : null;
@@ -79,7 +79,7 @@ const hostIn = (caught: unknown): string | null => {
 /** The SDK's code for a body that is not JSON. Its message quotes the whole body. */
 const NOT_JSON = 'PARSE_ERROR';
 
-/** Keeps ARM's own sentence, because it says who may not do what, and where. */
+/** Keeps ARM's own sentence, because it says which principal lacks which permission on which resource. */
 const answeredInWords = (code: string | undefined, status: number, caught: unknown): string => {
   const sentence = code !== undefined && caught instanceof Error ? firstLineOf(caught.message) : '';
   return `${code ?? `status ${status}`}${sentence === '' ? '' : `: ${sentence}`}`;
@@ -99,7 +99,7 @@ const inWords = (caught: unknown, call: string): string => {
 
 /**
  * Classifies an error: 401 and 403 mean missing permission, 5xx and 429 mean a problem of the service, and any other
- * 4xx declines this call. Without an answer nothing is known, so the error is Unavailable.
+ * 4xx means that this call was rejected. Without an answer, the result is unknown, so the error is Unavailable.
  */
 export const toCloudfenceError = (caught: unknown, call: string): CloudfenceError => {
   if (caught instanceof CloudfenceError) return caught;
@@ -125,9 +125,8 @@ export const withCloudfenceErrors = async <T>(call: string, run: () => Promise<T
 };
 
 /**
- * Azure's error codes in the sentences of the Azure Disk CSI driver: `ERROR CODE: …` of the SDK, `Code="…"` and
- * `"code": "…"` before.
- * https://learn.microsoft.com/azure/virtual-machines/error-messages
+ * Azure's error codes in the messages of the Azure Disk CSI driver: `ERROR CODE: …` of the SDK, `Code="…"` and `"code":
+ * "…"` before. https://learn.microsoft.com/azure/virtual-machines/error-messages
  */
 const FAULTS: Readonly<Record<string, DriverFault>> = {
   AttachDiskWhileBeingDetached: 'detach-pending',
@@ -142,7 +141,7 @@ const FAULTS: Readonly<Record<string, DriverFault>> = {
   TooManyRequests: 'throttled',
 };
 
-/** Codes that cover several faults. A word of the sentence tells them apart. */
+/** Codes that stand for several faults. A word in the message distinguishes them. */
 const COVERING: readonly (readonly [RegExp, RegExp, DriverFault])[] = [
   [
     /\bResourceNotFound\b|\binstance not found\b/,
@@ -156,7 +155,7 @@ const COVERING: readonly (readonly [RegExp, RegExp, DriverFault])[] = [
 ];
 
 /**
- * What the driver itself finds out and says without a code.
+ * Messages of the driver itself, which have no code.
  * https://github.com/kubernetes-sigs/azuredisk-csi-driver/blob/master/pkg/azuredisk/azure_controller_common.go
  */
 const WORDS: readonly (readonly [RegExp, DriverFault])[] = [
@@ -169,7 +168,7 @@ const WORDS: readonly (readonly [RegExp, DriverFault])[] = [
 
 const CODE = /code"?\s*[:=]\s*"?([A-Za-z]+)/gi;
 
-/** Returns what Azure's code or the driver's words in a sentence mean, or null. */
+/** Returns the meaning of Azure's code or of the driver's text in a message, or null. */
 export const driverFaultOf = (sentence: string): DriverFault | null => {
   const covering = COVERING.find(([code, word]) => code.test(sentence) && word.test(sentence));
   if (covering) return covering[2];

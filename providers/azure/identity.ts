@@ -2,9 +2,8 @@ import type { UnservedScope } from '../../fencing/model/cloud.ts';
 import type { DiskId, IdentitySource, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
 
 /**
- * ARM resource ids. ARM, events, and Nodes spell the same id in different letter cases, so every id here is in lower
- * case.
- * https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules
+ * ARM resource ids. ARM, events, and Nodes write the same id in different letter cases, so every id here is in lower
+ * case. https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules
  */
 
 interface ResourceScope {
@@ -32,8 +31,9 @@ export interface ScaleSetPath extends ResourceScope {
 }
 
 /**
- * A resource name never ends with a dot, and no name has more than 90 characters. The pattern rejects `..` and pieces of
- * a URL, because they would lead to another path, and halves of characters, because no URL can contain them.
+ * A resource name never ends with a dot, and no name has more than 90 characters. The pattern rejects `..` and
+ * characters of a URL, because they would lead to another path. It also rejects lone surrogates, because no URL can
+ * contain them.
  */
 const NAME = String.raw`([^/\\?#%\s\p{Cs}]{0,127}[^/\\?#%\s\p{Cs}.])`;
 const COMPUTE = String.raw`^/subscriptions/${NAME}/resourcegroups/${NAME}/providers/microsoft\.compute`;
@@ -42,7 +42,7 @@ const INSTANCE = new RegExp(`${COMPUTE}/virtualmachinescalesets/${NAME}/virtualm
 const SET = new RegExp(`${COMPUTE}/virtualmachinescalesets/${NAME}$`, 'u');
 const DISK = new RegExp(`${COMPUTE}/disks/${NAME}$`, 'u');
 
-/** Returns the number of an instance. Disks name an instance `<set>_<n>`. Everything else uses the number alone. */
+/** Returns the number of an instance. Disks name an instance `<set>_<n>`. All other sources use only the number. */
 const instanceNumber = (set: string, instance: string): string | null => {
   const bare = instance.startsWith(`${set}_`) ? instance.slice(set.length + 1) : instance;
   return /^\d+$/.test(bare) ? bare : null;
@@ -111,7 +111,7 @@ export const flexibleSetMember = (text: string): MachinePath | null => {
 const setInstanceId = ({ subscription, group }: ResourceScope, set: string, instance: number): MachineId =>
   `${computeId(subscription, group)}/virtualmachinescalesets/${set.toLowerCase()}/virtualmachines/${instance}`;
 
-/** True when the holder that a disk names is that machine. */
+/** Returns whether the holder that a disk names is that machine. */
 export const isMachine = (holder: string, machine: MachineId): boolean => machinePath(holder)?.id === machine;
 
 export const isSameDisk = (one: string | undefined, disk: DiskId): boolean => one?.toLowerCase() === disk;
@@ -139,8 +139,8 @@ export const machineOf = ({ source, value }: IdentitySource): MachineId | null =
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Reverses the bytes in each of the first three groups. Older SMBIOS versions give the UUID to the guest in this form.
- * https://github.com/Azure/WALinuxAgent/issues/830
+ * Reverses the bytes in each of the first three groups. Older SMBIOS versions report the UUID to the guest in this
+ * form. https://github.com/Azure/WALinuxAgent/issues/830
  */
 const swapped = (uuid: string): string =>
   uuid
@@ -168,7 +168,7 @@ export const immutableIdsOf = ({ source, value }: IdentitySource): readonly stri
   }
 };
 
-/** Returns the subscription of a Node's machine when it is not the served one. A providerID names the subscription. */
+/** Returns the subscription of a Node's machine if it is not the served one. A providerID contains the subscription. */
 export const unservedScope = ({ source, value }: IdentitySource, served: string): UnservedScope | null => {
   const subscription = source === 'providerID' ? machinePath(value.replace(PREFIX, ''))?.subscription : undefined;
   if (subscription === undefined || subscription === served.toLowerCase()) return null;
@@ -209,7 +209,7 @@ export const candidateNodeNames = (machine: MachineId): readonly string[] => {
 
 /**
  * Returns the machines that a Node name and a volume suggest. Volumes are created in the group of their machines unless
- * the storage class says otherwise.
+ * the storage class sets another one.
  */
 export const machinesNamed = (node: string, volume: VolumeHandle): readonly MachineId[] => {
   const beside = diskPathOf(volume);
@@ -225,8 +225,8 @@ const AKS_NAME = 'aks-managed-cluster-name';
 const CLUSTER_API = 'sigs.k8s.io_cluster-api-provider-azure_cluster_';
 
 /**
- * Returns the names of the clusters that claim a machine by its tags. Azure keeps the letter case of tag names but
- * ignores it in comparisons.
+ * Returns the names of the clusters in a machine's tags. Azure keeps the letter case of tag names but ignores it in
+ * comparisons.
  */
 export const clusterNamesFromTags = (tags: Readonly<Record<string, string>>): readonly string[] => [
   ...new Set(Object.entries(tags).flatMap(clusterIn)),

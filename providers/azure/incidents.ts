@@ -13,7 +13,7 @@ import { createObjectList, listedObject, createObjectStore, matchHeaders } from 
 import { withReadableProxy } from './client.ts';
 import type { RestOptions } from './rest.ts';
 
-/** Keeps incidents in a container of blobs, and tells them to an Event Grid topic. */
+/** Stores incidents in a blob container, and sends messages about them to an Event Grid topic. */
 
 export interface IncidentPlaces {
   /** URL of the container. */
@@ -25,10 +25,13 @@ export interface IncidentPlaces {
 const STORAGE = 'https://storage.azure.com/.default';
 const EVENT_GRID = 'https://eventgrid.azure.net/.default';
 
-/** A version with tokens of Microsoft Entra: https://learn.microsoft.com/rest/api/storageservices/authorize-with-azure-active-directory */
+/**
+ * A version that supports tokens of Microsoft Entra:
+ * https://learn.microsoft.com/rest/api/storageservices/authorize-with-azure-active-directory
+ */
 const STORAGE_VERSION = '2023-11-03';
 
-/** Over plain HTTP, no token is sent. Answers of any status return. */
+/** Over plain HTTP, no token is sent. Returns answers with any status. */
 const sendTo =
   (scope: string, { credential, httpClient }: RestOptions): SendCall =>
   async (call, signal) => {
@@ -36,7 +39,7 @@ const sendTo =
     const overTls = !url.startsWith('http://');
     const pipeline = withReadableProxy(() =>
       createPipelineFromOptions({
-        // A write that is sent again would meet its own first attempt.
+        // A repeated write would conflict with its own first attempt.
         retryOptions: { maxRetries: method === 'GET' ? 1 : 0, retryDelayInMs: 200 },
         userAgentOptions: { userAgentPrefix: 'cloudfence' },
       }),
@@ -91,7 +94,7 @@ const tellTopic = async (
   goodAnswer(await sendTo(EVENT_GRID, options)(call, signal), call);
 };
 
-/** An empty element has no parts. Any page may be empty, and only the last one names no marker. */
+/** An empty element has no children. Any page may be empty, and only the last page contains no marker. */
 const listPage = z
   .object({
     Blobs: z.union([

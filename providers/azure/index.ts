@@ -9,8 +9,8 @@ import { readHolders, askWitnesses } from './disks.ts';
 
 export interface AzureCloud extends Cloud {
   /**
-   * Replaces the scale sets among these ids with their machines. An event may name a set, and a reader of events cannot
-   * call Azure.
+   * Replaces the scale sets among these ids with their machines. An event may name a scale set, and a reader of events
+   * cannot call Azure.
    */
   readonly expand: (machines: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineId[]>;
 }

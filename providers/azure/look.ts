@@ -9,11 +9,11 @@ import { machineInSameGroup, machinePath, type MachinePath, scaleSetPath, type S
 import { findVm, type VmLookup, saysSetIsGone, type Vm } from './machines.ts';
 import { missingMachineFacts, knownMachineFacts, unknownMachineFacts } from './power.ts';
 
-/** Reads machines for a look, each with its OS disk, whose handover tells boots apart. */
+/** Reads machines for a look, each with its OS disk, whose handover distinguishes boots. */
 
 /**
- * Reads at once. ARM cannot read several machines by id in one call. The number is far below ARM's limits for one
- * caller and fast enough for a sweep.
+ * The number of concurrent reads. ARM cannot read several machines by id in one call. It is far below ARM's limits per
+ * caller, and fast enough for a sweep.
  */
 const AT_ONCE = 10;
 
@@ -65,7 +65,7 @@ interface Expected {
 }
 
 /**
- * Reads the machine's last known OS disk together with the machine. This saves one wait and leaves the proof younger.
+ * Reads the machine's last known OS disk concurrently with the machine. This saves one wait, so the proof is younger.
  */
 const expectedOsDisk = async (
   clients: AzureClients,
@@ -76,7 +76,7 @@ const expectedOsDisk = async (
   return id === undefined ? null : { id, disk: await readDisk(clients, id, signal) };
 };
 
-/** Returns the OS disk. The disk that was read in advance counts only if the machine names that exact disk now. */
+/** Returns the OS disk. The disk that was read in advance is used only if the machine still names that disk. */
 const osDiskOf = async (
   clients: AzureClients,
   machine: MachineId,
@@ -90,7 +90,7 @@ const osDiskOf = async (
   return expected?.id === id ? expected.disk : readDisk(clients, id, signal);
 };
 
-/** Returns what ARM says about the machine, and the request id for questions to ARM about the answer. */
+/** Returns ARM's answer about the machine, and the request ID for support requests about the answer. */
 const readMachine = async (
   clients: AzureClients,
   path: MachinePath,
@@ -104,7 +104,9 @@ const readMachine = async (
   return { ...found, requestId };
 };
 
-/** Returns what each of the machine's data disks says itself. The value is null for a disk that does not exist. */
+/**
+ * Returns what each of the machine's data disks says about itself. The value is null for a disk that does not exist.
+ */
 const dataDisksOf = async (
   clients: AzureClients,
   vm: Vm,
@@ -115,9 +117,9 @@ const dataDisksOf = async (
 };
 
 /**
- * Replaces each scale set with its machines. When something happens to the whole set, Cloudfence looks at each machine.
- * A set that is gone has none. Returns all other ids unchanged, including sets of other subscriptions, because the
- * caller knows that they are not ours.
+ * Replaces each scale set with its machines. If something happens to the whole set, Cloudfence looks at each of its
+ * machines. A deleted set has no machines. Returns all other ids unchanged, including sets of other subscriptions,
+ * which the caller rejects.
  *
  * @throws Unavailable, PermissionDenied, Refused
  */

@@ -24,12 +24,12 @@ export interface Vm extends Pick<
   | 'vmId'
   | 'zones'
 > {
-  /** Azure has it always, and an answer may lack it. */
+  /** Azure always has it, but an answer may lack it. */
   readonly location?: string;
   readonly instanceView?: { readonly statuses?: InstanceViewStatus[] };
 }
 
-/** A long-running operation. Its request is on its way by the time that the caller holds it. */
+/** A long-running operation. Its request has already been sent when the caller gets it. */
 export type Operation =
   | ReturnType<ComputeManagementClient['virtualMachines']['powerOff']>
   | ReturnType<ComputeManagementClient['virtualMachines']['attachDetachDataDisks']>;
@@ -45,14 +45,14 @@ interface VmReadOptions {
 
 export interface CallOptions {
   readonly signal: AbortSignal;
-  /** The time between two questions about the operation (ms), unless ARM asks for another pace. */
+  /** The polling interval (ms), unless ARM requests another one. */
   readonly everyMs: number;
 }
 
 /**
- * Reads either kind of machine with the same options. One answer holds the model and, on request, the instance view.
+ * Reads either kind of machine with the same options. One answer contains the model and, on request, the instance view.
  *
- * @throws Unavailable when the answer is about another machine or about none, and any error of the SDK
+ * @throws Unavailable if the answer is about another machine or about none, and any error of the SDK
  */
 const readVm = async (
   client: ComputeManagementClient,
@@ -76,7 +76,7 @@ const readVm = async (
 const text = z.string().nullish();
 const managed = z.object({ managedDisk: z.object({ id: text }).nullish(), vhd: z.object({ uri: text }).nullish() });
 
-/** The fields of a machine that Cloudfence reads, in ARM's form. The SDK passes on whatever an answer contains. */
+/** The fields of a machine that Cloudfence reads, in ARM's format. The SDK does not validate an answer. */
 const inForm = z.object({
   id: z.string(),
   name: text,
@@ -132,23 +132,23 @@ export const sendStart = (
     : client.virtualMachineScaleSetVMs.start(path.group, path.set, path.instance, options);
 };
 
-/** What ARM says about a machine id: a machine, none (`gone`), or nothing that proves either (`doubt`). */
+/** ARM's answer about a machine id: a machine, none (`gone`), or nothing that proves either (`doubt`). */
 export type VmLookup =
   | { readonly is: 'seen'; readonly vm: Vm }
   | { readonly is: 'gone' | 'doubt'; readonly code: string };
 
 type Instance = Extract<MachinePath, { kind: 'instance' }>;
 
-/** These codes are about the place where ARM looked for the machine, and not about the machine. */
+/** These codes are about the scope in which ARM looked for the machine, not about the machine. */
 const GROUP_OR_SUBSCRIPTION_MISSING: ReadonlySet<string> = new Set(['ResourceGroupNotFound', 'SubscriptionNotFound']);
-/** For a standalone machine, these codes do not say what was not found. */
+/** For a standalone machine, these codes do not show what was not found. */
 const AMBIGUOUS: ReadonlySet<string> = new Set([
   ...GROUP_OR_SUBSCRIPTION_MISSING,
   'NotFound',
   'ParentResourceNotFound',
 ]);
 
-/** These codes say that the set is gone, and all its instances with it. */
+/** These codes mean that the set is gone, and all its instances with it. */
 const SET_IS_GONE: ReadonlySet<string> = new Set(['ResourceNotFound', 'ParentResourceNotFound']);
 
 const NOT_FOUND = 404;
@@ -158,14 +158,14 @@ export const saysSetIsGone = (declined: Declined | null): boolean =>
   declined?.status === NOT_FOUND && SET_IS_GONE.has(declined.code);
 
 /**
- * The most pages to read of one set, which has at most 1,000 instances.
+ * The maximum number of pages of one set, which has at most 1,000 instances.
  * https://learn.microsoft.com/azure/virtual-machine-scale-sets/virtual-machine-scale-sets-faq
  */
 const MOST_PAGES = 20;
 
 /**
- * Returns what a declined call says about the machine. Returns null when the reason has nothing to do with whether it
- * exists.
+ * Returns what a rejected call shows about the existence of the machine. Returns null if the reason has nothing to do
+ * with its existence.
  */
 const existenceSaidBy = (
   { kind }: MachinePath,
@@ -178,9 +178,9 @@ const existenceSaidBy = (
 };
 
 /**
- * Asks for a machine. ARM itself lists standalone machines and answers `ResourceNotFound` for one that does not exist.
- * Another service knows the instances of a uniform scale set. It has several codes for a missing instance and uses some
- * of them for other mistakes as well. For an instance, the list of the set decides.
+ * Finds a machine. ARM itself lists standalone machines and answers `ResourceNotFound` for one that does not exist.
+ * Another service knows the instances of a uniform scale set. It uses several codes for a missing instance, and uses
+ * some of them for other errors, too. So for an instance, the list of the set is used.
  * https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/error-not-found
  *
  * @throws Unavailable, PermissionDenied, Refused
@@ -214,7 +214,7 @@ const confirmedBySet = async (
 
 /**
  * Returns whether the list of the set contains the instance. `unclear` means that the list belongs to no set or to
- * another one, or that it has no end.
+ * another one, or that it never ends.
  */
 const isListed = async (
   clients: AzureClients,
@@ -242,7 +242,7 @@ const isListed = async (
 const isOfSameSet = (member: MachinePath | null, { subscription, group, set }: Instance): boolean =>
   member?.kind === 'instance' && member.subscription === subscription && member.group === group && member.set === set;
 
-/** Which machine has the name now: the intended one, or another one or none. */
+/** The machine that has the name now: the intended one, another one, or none. */
 export type NameOwner =
   | { readonly said: 'meant'; readonly path: MachinePath; readonly vm: Vm }
   | { readonly said: 'other'; readonly why: string };
@@ -251,7 +251,7 @@ const other = (why: string): NameOwner => ({ said: 'other', why });
 
 interface ReadOptions {
   readonly signal: AbortSignal;
-  /** Whether the power state is needed, too. A faster answer leaves the proof younger. */
+  /** Whether the power state is also needed. A faster answer makes the proof younger. */
   readonly withPowerState: boolean;
 }
 

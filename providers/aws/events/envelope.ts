@@ -6,8 +6,8 @@ import { INSTANCE_ID } from '../identity.ts';
 import { eventKinds, parseTime, type ParsedDetail } from './kinds.ts';
 
 /**
- * The fields that all EventBridge events share. Some published samples have ids that are not UUIDs and placeholder
- * times, so neither is validated.
+ * The fields that all EventBridge events share. Neither the id nor the time is validated, because some published
+ * samples have ids that are not UUIDs and placeholder times.
  * https://docs.aws.amazon.com/eventbridge/latest/ref/events-structure.html
  */
 const envelope = z.object({
@@ -23,8 +23,8 @@ const envelope = z.object({
 type Envelope = z.infer<typeof envelope>;
 
 /**
- * Sources that send many events that are not about an instance, and new kinds of them. Such an event is not a mistake
- * of the person who wrote the rule.
+ * Sources that also send events that are not about an instance, and new kinds of events. Such an event is not a mistake
+ * in a person's rule.
  */
 const OUR_SOURCES: ReadonlySet<string> = new Set([
   'aws.ec2',
@@ -51,9 +51,7 @@ const asPublished = (raw: object): object => {
     : { ...raw, detail: { 'instance-id': machine, EC2InstanceId: machine, ...detail } };
 };
 
-/**
- * Returns the instances in an event from AWS whose kind is unknown. Such an event is still a reason to look at them.
- */
+/** Returns the instances in an AWS event of an unknown kind. Such an event is still a reason to look at them. */
 const machinesIn = (raw: object): readonly string[] => {
   const detail = detailOf(raw);
   const named = isObject(detail) ? namedInDetail(detail) : null;
@@ -146,8 +144,8 @@ export const readTrailRecord = (raw: object, where: string): ParsedEvent | null 
 };
 
 /**
- * Reads the detail of an event alone, which a rule sends when its input path is `$.detail`. The fields of the detail
- * show the kind of the event.
+ * Reads only the detail of an event, which a rule sends if its input path is `$.detail`. The fields of the detail show
+ * the kind of the event.
  */
 
 const detailTypeOf = (detail: object): string | null => {
@@ -170,7 +168,7 @@ export const readDetail = (detail: object, where: string): ParsedEvent | null =>
 };
 
 /**
- * Finds the instance that an event names, however the sender spells the field. The event names it in the detail, or
+ * Finds the instance that an event names, whatever field name the sender uses. The event names it in the detail, or
  * only in an ARN next to the detail.
  */
 
@@ -181,7 +179,7 @@ const NAMES: ReadonlySet<string> = new Set(['instanceid', 'ec2instanceid']);
 const isIt = (key: string): boolean =>
   key.length <= LONGEST_NAME && NAMES.has(key.toLowerCase().replaceAll(/[-_]/g, ''));
 
-/** Returns the values of the fields that name an instance, valid or not. */
+/** Returns the values of the fields that may name an instance, valid or not. */
 const fieldsOf = (detail: object): readonly unknown[] =>
   Object.entries(detail).flatMap(([key, value]) =>
     isIt(key) && value !== '' && value != null ? [value as unknown] : [],
@@ -193,7 +191,7 @@ const listed = (raw: object): readonly unknown[] =>
 const isInstance = (value: unknown): value is string => typeof value === 'string' && INSTANCE_ID.test(value);
 
 /**
- * Returns the one instance that the detail names. Returns null when the detail names no instance, several, or something
+ * Returns the only instance that the detail names. Returns null if the detail names no instance, several, or something
  * else.
  */
 const namedInDetail = (detail: object): string | null => {
@@ -212,6 +210,7 @@ const namedByArn = (raw: object): readonly string[] => {
 };
 
 /**
- * True when a field of the detail names an instance, even with an invalid id. Then an ARN must not replace that field.
+ * Returns whether a field of the detail names an instance, even with an invalid id. If so, an ARN must not replace that
+ * field.
  */
 const namesAny = (detail: object): boolean => fieldsOf(detail).length > 0;

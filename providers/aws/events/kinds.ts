@@ -6,7 +6,10 @@ export type ParsedDetail =
   | { readonly machines: readonly string[]; readonly because: string; readonly at?: Whereabouts }
   | { readonly machines: null; readonly whyIgnored: string };
 
-/** The location of the machines when the envelope does not give it. Null means that the envelope is right. */
+/**
+ * The location of the machines when the envelope does not give it. Null means that the location in the envelope is
+ * right.
+ */
 interface Whereabouts {
   readonly account: string | null;
   readonly region: string | null;
@@ -47,8 +50,8 @@ const instancesSet = z.object({ instancesSet: z.object({ items: z.array(z.object
 const kebab = (name: string): string => name.replace(/\B[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
 
 /**
- * `{"detail":{"eventName":"StopInstances","requestParameters":{"instancesSet":{"items":[{"instanceId":"i-…"}]}}}}`
- * A refused call may have null for its request and its response, or values that are not instance ids.
+ * `{"detail":{"eventName":"StopInstances","requestParameters":{"instancesSet":{"items":[{"instanceId":"i-…"}]}}}}` A
+ * rejected call may have null for its request and its response, or values that are not instance ids.
  */
 const apiCall = z
   .object({
@@ -141,9 +144,7 @@ const stateChange = z
   .object({ detail: z.object({ 'instance-id': instanceId, state: z.string().toLowerCase() }) })
   .transform(({ detail }) => hint(detail['instance-id'], `state-change-${detail.state}`));
 
-/**
- * `{"detail":{"instance-id":"i-0b662ef9931388ba0","instance-action":"terminate"}}`. The ARN comes in several shapes.
- */
+/** `{"detail":{"instance-id":"i-0b662ef9931388ba0","instance-action":"terminate"}}`. The ARN has several formats. */
 const warning = (because: string) =>
   z
     .object({ detail: z.object({ 'instance-id': instanceId }) })
@@ -165,7 +166,7 @@ const autoScaling = (because: string) =>
       .transform(({ detail }) => hint(detail.EC2InstanceId, because)),
   ]);
 
-/** Reads an event about a launch, or about a termination that failed. It names an instance only once there is one. */
+/** Reads an event about a launch, or about a failed termination. It names an instance only if one exists. */
 const perhapsOf = (because: string) =>
   z
     .object({ detail: z.object({ EC2InstanceId: z.union([z.literal(''), instanceId]).nullish() }) })
@@ -176,8 +177,8 @@ const perhapsOf = (because: string) =>
     );
 
 /**
- * `{"detail":{"instance-id":"i-0c594155dd5ff1829","sub-type":"terminated"}}`. It says what a fleet ordered, not the
- * result.
+ * `{"detail":{"instance-id":"i-0c594155dd5ff1829","sub-type":"terminated"}}`. It reports what a fleet requested, not
+ * the result.
  */
 const ofFleet = (kind: string) =>
   z

@@ -16,16 +16,16 @@ import { instanceId, parseTime, TEST_NOTIFICATION } from './kinds.ts';
 
 interface Wrapped {
   readonly value: unknown;
-  /** The JSON path to the wrapped value. */
+  /** The JSON path to the unwrapped value. */
   readonly step: string;
 }
 
-/** An SQS or SNS record carries the event as text. A pipe that transforms its input may already have parsed it. */
+/** An SQS or SNS record contains the event as text. A pipe that transforms its input may already have parsed it. */
 const sqsRecord = z
   .object({ body: z.union([z.string(), z.record(z.string(), z.unknown())]) })
   .transform(({ body }): Wrapped => ({ value: body, step: '.body' }));
 /**
- * A message as `aws sqs receive-message` prints it. It names its body in another way than a record.
+ * A message as `aws sqs receive-message` prints it. The name of its body field differs from that of a record.
  * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_Message.html
  */
 const receivedMessage = z
@@ -38,7 +38,7 @@ const snsMessage = z
   .object({ Type: z.literal('Notification'), Message: z.string() })
   .transform(({ Message }): Wrapped => ({ value: Message, step: '.Message' }));
 
-/** A batch from a queue or a topic, or a list that a person keeps in a file. */
+/** A batch from a queue or a topic, or a list in a person's file. */
 const batches = (['Records', 'Messages', 'Events', 'Entries'] as const).map((key) =>
   z.object({ [key]: z.array(z.unknown()) }).transform((batch): Wrapped => ({ value: batch[key], step: `.${key}` })),
 );
@@ -117,13 +117,13 @@ const wrappings: readonly z.ZodType<Wrapped>[] = [
   lookedUp,
 ];
 
-/** Returns the messages that a queue, a topic, or a stream delivers at once. */
+/** Returns the messages of one delivery from a queue, a topic, or a stream. */
 const batchIn = (raw: object): MessageBatch | null =>
   messageBatchAt(raw, 'Records', ['body', 'Sns', 'kinesis']) ??
   messageBatchAt(raw, 'Messages', ['Body']) ??
   messageBatchAt(raw, 'records', ['recordId']);
 
-/** Returns the wrapped value, or null when the object is not a wrapper. */
+/** Returns the unwrapped value, or null if the object is not an envelope. */
 const unwrap = (raw: object): Wrapped | null => {
   for (const wrapping of wrappings) {
     const inside = wrapping.safeParse(raw);
@@ -133,7 +133,7 @@ const unwrap = (raw: object): Wrapped | null => {
 };
 
 /**
- * A notification that Auto Scaling sends directly to a queue or a topic, without EventBridge around it.
+ * A notification that Auto Scaling sends directly to a queue or a topic, without EventBridge.
  * https://docs.aws.amazon.com/autoscaling/ec2/userguide/prepare-for-lifecycle-notifications.html
  */
 const notification = z.union([
@@ -212,9 +212,9 @@ const readObject: EventDialect['readObject'] = (raw, where, onward) => {
 
 /**
  * Reads any message about instances: an EventBridge event or many of them; SQS records and SNS notifications around
- * them; archive replays; CloudTrail records; the detail alone, as a rule may send it; log subscriptions; Kinesis;
- * Firehose; JSON text (one document, or one per line); and `{ "instanceId": "i-…" }` that a person writes.
- * Never throws, and never drops anything silently.
+ * them; archive replays; CloudTrail records; only the detail, as a rule may send it; log subscriptions; Kinesis;
+ * Firehose; JSON text (one document, or one per line); and `{ "instanceId": "i-…" }` that a person writes. Never
+ * throws, and never drops anything silently.
  */
 export const readHints = createEventReader({
   readObject,

@@ -7,7 +7,7 @@ import { withCloudfenceErrors } from '../errors.ts';
 
 /**
  * Gives access to clusters that EKS manages, and to clusters whose credentials are in Secrets Manager or Parameter
- * Store. The first entry that needs an SDK loads it.
+ * Store. The first entry that needs an SDK loads the SDK.
  */
 export const awsAccess = (region: string): CloudAccess => ({
   managedCluster: async (entry, signal) => {
@@ -34,7 +34,7 @@ export const awsAccess = (region: string): CloudAccess => ({
 /**
  * Returns the text of a Secrets Manager secret.
  *
- * @throws PermissionDenied, Unavailable, Refused, InvalidConfiguration (it holds no text)
+ * @throws PermissionDenied, Unavailable, Refused, InvalidConfiguration (if it contains no text)
  */
 const secretText = async (client: SecretsManagerClient, name: string, signal: AbortSignal): Promise<string> => {
   const { GetSecretValueCommand } = await import('@aws-sdk/client-secrets-manager');

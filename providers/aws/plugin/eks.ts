@@ -5,7 +5,7 @@ import { SignatureV4 } from '@smithy/signature-v4';
 import { InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import { withCloudfenceErrors } from '../errors.ts';
 
-/** Reaches the API server of an EKS cluster with the identity of the given AWS credentials. */
+/** Connects to the API server of an EKS cluster with the given AWS credentials. */
 
 export interface EksEndpoint {
   readonly server: string;
@@ -16,7 +16,7 @@ export interface EksEndpoint {
 /**
  * Returns the endpoint of an EKS cluster.
  *
- * @throws Unavailable, PermissionDenied, Refused, InvalidConfiguration (the cluster exists and has no endpoint yet)
+ * @throws Unavailable, PermissionDenied, Refused, InvalidConfiguration (if the cluster exists but has no endpoint yet)
  */
 export const readEksEndpoint = async (eks: EKSClient, cluster: string, signal: AbortSignal): Promise<EksEndpoint> => {
   const answer = await withCloudfenceErrors('eks:DescribeCluster', () =>
@@ -40,12 +40,13 @@ export interface EksIdentity {
   readonly now: () => number;
 }
 
-/** How long the signature itself is valid (s). EKS accepts the token for 15 minutes from its date. */
+/** How long the signature is valid (s). EKS accepts the token for 15 minutes after its date. */
 const SIGNED_FOR_S = 60;
 const RENEW_AFTER_MS = 10 * 60_000;
 
 /**
- * Returns a function that gives the bearer token. It makes a new token well before the 15 minutes of the old one end.
+ * Returns a function that returns the bearer token. It creates a new token well before the 15 minutes of the old one
+ * end.
  */
 export const eksTokenProvider = (identity: EksIdentity): (() => Promise<string>) => {
   let held: { readonly token: Promise<string>; readonly since: number } | null = null;
@@ -63,10 +64,9 @@ export const eksTokenProvider = (identity: EksIdentity): (() => Promise<string>)
 
 /**
  * Returns a presigned STS GetCallerIdentity request that names the cluster in a signed header, as aws-iam-authenticator
- * expects it.
- * https://docs.aws.amazon.com/eks/latest/userguide/cluster-auth.html
+ * expects it. https://docs.aws.amazon.com/eks/latest/userguide/cluster-auth.html
  *
- * @throws PermissionDenied when there are no credentials
+ * @throws PermissionDenied if there are no credentials
  */
 export const eksToken = ({ cluster, region, credentials, now }: EksIdentity): Promise<string> =>
   withCloudfenceErrors('sts:GetCallerIdentity (signing)', async () => {

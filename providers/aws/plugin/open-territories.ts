@@ -16,7 +16,7 @@ export interface OpenTerritory extends Territory {
   readonly clients: Ec2Clients;
 }
 
-/** The place of this install. The account is null when it is not given. */
+/** The account and region of this install. The account is null if it is not known. */
 export interface HomeTerritory {
   readonly account: string | null;
   readonly region: string;
@@ -36,7 +36,7 @@ const faultOf = (entry: TerritoryEntry, home: HomeTerritory): string | null => {
 };
 
 /**
- * Checks what depends on the account and region of this install.
+ * Checks the settings that depend on the account and region of this install.
  *
  * @throws InvalidConfiguration with all faults together
  */
@@ -68,8 +68,8 @@ const openTerritory = (
 };
 
 /**
- * Opens the territories without making a call. `sts` is the STS of this install's own region, which its own network can
- * reach. It issues the credentials of the roles.
+ * Opens the territories without making a call. `sts` is the STS endpoint of the install's own region, which its network
+ * can reach. It issues the credentials of the roles.
  */
 export const openTerritories = (
   entries: readonly TerritoryEntry[],
@@ -92,7 +92,7 @@ export type StsOptions = Pick<ClientOptions, 'endpoint' | 'credentials' | 'regio
 const SESSION = 'cloudfence';
 
 /**
- * Any refusal of the role denies everything that needs the role. Only a service that did not answer may answer soon.
+ * If the role is refused, everything that needs the role is denied. If the service did not answer, a retry may succeed.
  */
 const notAssumed = (caught: unknown, { arn }: RoleToAssume): CloudfenceError => {
   const error = toCloudfenceError(caught, 'sts:AssumeRole');
@@ -103,8 +103,8 @@ const notAssumed = (caught: unknown, { arn }: RoleToAssume): CloudfenceError => 
 };
 
 /**
- * Returns a provider of a role's credentials. The client that receives the credentials keeps them until five minutes
- * before they expire. A role that assumes another role gets at most one hour, which is also the default of STS.
+ * Returns a provider of a role's credentials. The client caches the credentials until five minutes before they expire.
+ * A role that assumes another role gets at most one hour, which is also the default of STS.
  * https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
  *
  * @throws PermissionDenied, Unavailable

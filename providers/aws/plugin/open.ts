@@ -25,7 +25,7 @@ const viewDisksOver =
   (volumes, signal) =>
     viewDisks(reads, volumes, signal);
 
-/** The SDK reads these variables itself. A drill says that EC2 was not EC2. */
+/** The SDK reads these variables itself. A drill reports if a stand-in answered instead of EC2. */
 const drillOver =
   (served: readonly Ec2Clients[], variable: CloudOptions['variable']): NonNullable<OpenedCloud['drill']> =>
   async () =>
@@ -34,7 +34,7 @@ const drillOver =
 const NO_REGION =
   'no region is set: give --region, set AWS_REGION, or add `region` to the configuration file or to the profile of the AWS CLI';
 
-/** Returns the region, or that of the profile. @throws InvalidConfiguration, PermissionDenied */
+/** Returns the given region, or the region of the profile. @throws InvalidConfiguration, PermissionDenied */
 export const requireRegion = async (given: string | null): Promise<string> => {
   const region = given ?? (await regionOfProfile());
   if (region === null) throw new InvalidConfiguration([NO_REGION]);
@@ -66,7 +66,7 @@ export const openAws = async ({
     : withTerritories(kit, territories, { account, region, tags, clients, variable });
 };
 
-/** Loads the code for territories only in installs that serve more than one. */
+/** Loads the code for territories only if the install has territories. */
 const withTerritories = async (
   kit: OpenedCloud,
   entries: CloudOptions['territories'],
@@ -95,10 +95,9 @@ const withTerritories = async (
 
 /**
  * Returns the region of the profile in AWS_PROFILE, or of the default profile, from the files of the AWS CLI. Returns
- * null when the profile has no region.
- * https://docs.aws.amazon.com/sdkref/latest/guide/feature-region.html
+ * null if the profile has no region. https://docs.aws.amazon.com/sdkref/latest/guide/feature-region.html
  *
- * @throws PermissionDenied when the profile or the files cannot be read
+ * @throws PermissionDenied if the profile or the files cannot be read
  */
 const regionOfProfile = (): Promise<string | null> =>
   withCloudfenceErrors(

@@ -19,13 +19,13 @@ import { lookAtMachines } from '../look.ts';
 export interface PermissionScope {
   readonly clients: Ec2Clients;
   readonly region: string;
-  /** Null when the tags that the permissions depend on are unknown. */
+  /** Null if the tags on which the permissions depend are unknown. */
   readonly tags: TagRule | null;
 }
 
 /**
- * Makes the check for a dry run on ids that do not exist. A denial proves nothing there: a permission that depends on a
- * tag is always denied for an object that does not exist and has no tag.
+ * Creates the check for a dry run on ids that do not exist. A denial proves nothing in this case: a permission that
+ * depends on a tag is always denied for an object that does not exist, because it has no tag.
  */
 const checkOnMissingObjects = (what: string, order: DestructiveCall, denied: string | null): Check =>
   denied === null
@@ -103,12 +103,13 @@ export const destructiveCallChecks = async (
   return Promise.all([...detach, ...powerOff]);
 };
 
-/** Ids that EC2 never assigned. A call with them shows whether we may make the call at all. */
+/** Ids that EC2 never assigned. A call with them shows whether the credentials allow this kind of call at all. */
 const NOBODYS_INSTANCE = 'i-00000000000000000';
 const NOBODYS_VOLUME = 'vol-00000000000000000';
 
 /**
- * The number of machines to try. The permissions of a role may depend on tags, and tags differ from machine to machine.
+ * The maximum number of machines to try. The permissions of a role may depend on tags, and tags differ from machine to
+ * machine.
  */
 const MOST_TRIED = 10;
 
@@ -120,7 +121,7 @@ interface TrialTarget {
 }
 
 interface TrialResult extends TrialTarget {
-  /** EC2's answer when it denies the call, otherwise null. */
+  /** EC2's answer if it denies the call, otherwise null. */
   readonly denied: string | null;
 }
 
@@ -146,7 +147,7 @@ const dataDiskOf = ({ machine, disks }: MachineFacts): readonly TrialTarget[] =>
 };
 
 /**
- * Returns some of these machines that have a data disk, or ids that do not exist when no machine has one.
+ * Returns some of these machines that have a data disk, or ids that do not exist if no machine has one.
  *
  * @throws PermissionDenied, Unavailable
  */
@@ -180,8 +181,8 @@ const send = (
 };
 
 /**
- * Tries one call as a dry run. A dry run changes nothing and always ends in an error, which says that the call would
- * have succeeded, that it is denied, or what is wrong with it.
+ * Tries one call as a dry run. A dry run changes nothing and always ends with an error. The error says that the call
+ * would have succeeded, that it is denied, or what is wrong with it.
  * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonParameters.html
  *
  * @throws Unavailable
@@ -208,7 +209,7 @@ interface WantedTag {
   readonly values: readonly string[];
 }
 
-/** The tags that a role's permissions depend on. One tag of each list is enough. */
+/** The tags on which a role's permissions depend. One tag of each list is sufficient. */
 interface TagRule {
   readonly instances: readonly WantedTag[];
   readonly volumes: readonly WantedTag[];
@@ -227,7 +228,7 @@ const missingTag = (id: string, tags: readonly Tag[], wanted: readonly WantedTag
   bearsOne(tags, wanted) ? [] : [`${id} does not have the tag ${inWords(wanted)}`];
 
 /**
- * Describes the tags that are missing on a machine and its disk. Returns an empty list when tags are not the reason.
+ * Describes the tags that are missing on a machine and its disk. Returns an empty list if tags are not the reason.
  *
  * @throws Unavailable, PermissionDenied, Refused
  */

@@ -6,7 +6,7 @@ import type { SignedCalls } from '../signed-calls.ts';
 
 const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/incidents)?\/?$/;
 
-/** Signs with the credentials of all other calls. The functions read the same variable. */
+/** Signs with the same credentials as all other calls. The functions read the same variable. */
 const signingIn = async ({ region: given, variable }: Parameters<OpenIncidentPlace>[0]): Promise<SignedCalls> => {
   const endpoint = readUrl(variable, 'AWS_ENDPOINT_URL');
   const [{ requireRegion }, { ec2Clients }] = await Promise.all([import('./open.ts'), import('../client.ts')]);
@@ -21,7 +21,7 @@ const openBucket =
     return { where: `the bucket ${bucket}`, objects: objectsIn(bucket, signing) };
   };
 
-/** A service and a stage, as `serverless` names an install. */
+/** A service and a stage, which `serverless` uses as the name of an install. */
 const INSTALL = /^[a-z][a-z0-9-]{1,60}$/i;
 
 const chainBehind =

@@ -17,7 +17,10 @@ import {
 } from '../../stage.ts';
 import { regionOfProviderID } from '../identity.ts';
 
-/** A providerID and a label may be any text. What is no region never gets into a command. */
+/**
+ * The format of a region, because a providerID and a label may contain any text. Any other text must not become part of
+ * a command.
+ */
 const REGION = /^[a-z]{2,}(?:-[a-z]+)+-\d+$/;
 
 const regionsByProviderID = (clusters: readonly SeenCluster[]): readonly Tally[] =>
@@ -57,7 +60,7 @@ const elsewhere = (others: readonly Tally[]): string =>
 
 const EKS_ARN = /^arn:aws[a-z-]*:eks:([a-z0-9-]+):\d{12}:cluster\/([\w-]+)$/;
 
-/** Returns the name that EKS gives the cluster, where `aws eks update-kubeconfig` and eksctl write it. */
+/** Returns the EKS name of the cluster, which `aws eks update-kubeconfig` and eksctl write into the kubeconfig. */
 const eksNameOf = ({ context, kubeconfigCluster, programArgs }: SeenCluster): string | null => {
   const named = [kubeconfigCluster, context].map((name) => EKS_ARN.exec(name)?.[2]).find((name) => name !== undefined);
   const at = programArgs.findIndex((argument) => ['--cluster-name', '--cluster-id', '-i'].includes(argument));

@@ -14,9 +14,8 @@ import {
 } from './kinds.ts';
 
 /**
- * Azure Monitor alerts as an action group sends them: in the common schema, in the older schemas of activity-log and
- * metric alerts, or the innermost part alone.
- * https://learn.microsoft.com/azure/azure-monitor/alerts/alerts-common-schema
+ * Azure Monitor alerts from an action group: in the common schema, in the older schemas of activity-log and metric
+ * alerts, or only their innermost part. https://learn.microsoft.com/azure/azure-monitor/alerts/alerts-common-schema
  */
 
 /** The content of an alert on the activity log or on a metric. Cloudfence never reads its claims. */
@@ -113,9 +112,8 @@ const understood = ({ inner, outer }: Alert): ParsedDetail => {
 };
 
 /**
- * A record of the activity log: in capitals, as diagnostic settings stream it, or as it is listed. Cloudfence never
- * reads its claims and callers.
- * https://learn.microsoft.com/azure/azure-monitor/platform/activity-log-schema
+ * A record of the activity log: in upper case from diagnostic settings, or in the format of a list call. Cloudfence
+ * never reads its claims and callers. https://learn.microsoft.com/azure/azure-monitor/platform/activity-log-schema
  */
 const record = z.object({
   operationName: activityLogValue,

@@ -6,9 +6,9 @@ import { fault, ignoredEvent, parsedHints, unreadable } from '../../events/readi
 import { isComputeSender, eventKinds, parseTime, subjectOf, type ParsedDetail } from './kinds.ts';
 
 /**
- * The two schemas of Event Grid. Some published samples have ids that are not UUIDs and placeholder times, so neither
- * is validated. The version of CloudEvents is not validated either, because one sample misspells it.
- * https://learn.microsoft.com/azure/event-grid/event-schema,
+ * The two schemas of Event Grid. Neither the id nor the time is validated, because some published samples have ids that
+ * are not UUIDs and placeholder times. The version of CloudEvents is not validated either, because one sample misspells
+ * it. https://learn.microsoft.com/azure/event-grid/event-schema,
  * https://learn.microsoft.com/azure/event-grid/cloud-event-schema
  */
 const gridEvent = z
@@ -35,7 +35,7 @@ const withData = (raw: object): object => {
   return 'data' in raw ? { ...raw, data: opened(raw.data) } : raw;
 };
 
-/** Reads the data of an event alone, which a route may have cut out. Returns null for anything else. */
+/** Reads only the data of an event, without the event around it. Returns null for anything else. */
 export const readEventData = (data: object, where: string): ParsedEvent | null => {
   const type =
     'resourceUri' in data && 'operationName' in data ? 'Microsoft.Resources.ResourceActionSuccess' : kindOfInfo(data);
@@ -99,8 +99,8 @@ export const parsedEventOf = (understood: ParsedDetail, origin: Origin, where: s
 };
 
 /**
- * Returns a CloudEvent as one document when its attributes arrive as headers and its body is only its data. Returns any
- * other body unchanged.
+ * If the attributes of a CloudEvent arrive as headers and its body contains only the data, returns the event as one
+ * document. Returns any other body unchanged.
  * https://github.com/cloudevents/spec/blob/main/cloudevents/bindings/http-protocol-binding.md
  */
 export const toStructuredEvent = (headers: Readonly<Record<string, string | undefined>>, body: string): string => {
@@ -112,7 +112,7 @@ export const toStructuredEvent = (headers: Readonly<Record<string, string | unde
   return JSON.stringify({ ...Object.fromEntries(attributes), data: parseJsonOrText(body) });
 };
 
-/** Decodes a percent-encoded value. Returns a value that is not valid percent-encoding unchanged. */
+/** Decodes a percent-encoded value. Returns a value unchanged if it is not valid percent-encoding. */
 const decoded = (value: string): string => {
   try {
     return decodeURIComponent(value);

@@ -7,9 +7,8 @@ import { flexibleSetMember, machinePath, scaleSetPath } from '../identity.ts';
  */
 
 /**
- * An operation that ARM was asked for. Old payloads contain text where newer ones contain objects, except in these
- * fields.
- * https://learn.microsoft.com/azure/event-grid/event-schema-subscriptions
+ * An operation that was requested from ARM. Old payloads contain text where newer ones contain objects, except in these
+ * fields. https://learn.microsoft.com/azure/event-grid/event-schema-subscriptions
  */
 const operation = (outcome: string) =>
   z
@@ -35,7 +34,7 @@ const health = <Properties extends z.ZodRawShape>(properties: Properties) =>
   });
 
 /**
- * A guest that restarts, or that moves while it runs, stays up.
+ * A guest that restarts, or that is migrated while it runs, stays up.
  * https://learn.microsoft.com/azure/service-health/resource-health-vm-annotation
  */
 const STAYS_UP = /^(?:LiveMigration|PlannedFreeze|VirtualMachineRestarted$|VirtualMachineCrashed$)/i;
@@ -85,15 +84,15 @@ export const eventKinds: ReadonlyMap<string, z.ZodType<ParsedDetail>> = new Map<
 ]);
 
 /**
- * True for senders of many events, most of them not about a machine. Such an event is not a mistake of the person who
- * made the subscription.
+ * Returns whether a sender sends many kinds of events, most of them not about a machine. Such an event is not a mistake
+ * in a person's event subscription.
  */
 export const isComputeSender = (type: string): boolean =>
   /^microsoft\.(?:resources|resourcenotifications|eventgrid|compute)\./i.test(type);
 
 /**
- * ARM operations after which a machine may be off, or up again. Detaches, by Cloudfence or by the CSI driver, are
- * operations too but do not change that.
+ * ARM operations after which a machine may be off, or running again. Detaches, by Cloudfence or by the CSI driver, are
+ * also operations, but do not change that.
  */
 const TELLING: ReadonlySet<string> = new Set([
   'deallocate/action',
@@ -118,8 +117,8 @@ const ON_MACHINES =
   /^microsoft\.compute\/(?:virtualmachinescalesets\/virtualmachines|virtualmachinescalesets|virtualmachines)\//;
 
 /**
- * Returns `power-off` for `Microsoft.Compute/virtualMachines/powerOffMachine/action`. Returns null for an operation that says
- * nothing about power.
+ * Returns `power-off` for `Microsoft.Compute/virtualMachines/powerOffMachine/action`. Returns null for an operation
+ * that does not change the power state.
  */
 export const reasonIn = (operation: string): string | null => {
   const name = operation.toLowerCase();
@@ -127,7 +126,7 @@ export const reasonIn = (operation: string): string | null => {
   return TELLING.has(verb) ? toKebabCase(operation.slice(-verb.length).replace(/\/action$/i, '')) : null;
 };
 
-/** The subject of an event. A scale set represents its machines, which only a call to Azure can list. */
+/** The subject of an event. A scale set stands for its machines, which only a call to Azure can list. */
 interface Subject {
   readonly kind: 'machine' | 'set';
   /**
@@ -150,7 +149,7 @@ export const subjectOf = (resource: string): Subject | null => {
   return set && { kind: 'set', id: set.id, subscription: set.subscription, group: set.group };
 };
 
-/** The content of an event: the resources to look at and why, or a note that it is about none. */
+/** The content of an event: the resources to look at with the reason, or a note that it concerns none. */
 export type ParsedDetail =
   | { readonly resources: readonly string[]; readonly because: string }
   | { readonly resources: null; readonly whyIgnored: string };
@@ -161,8 +160,8 @@ export const detailOfResource = (resource: string, because: string): ParsedDetai
 });
 
 /**
- * Takes the first of these places that names a machine or a scale set. An event may name its machines in several places
- * and something wider in others.
+ * Uses the first of these fields that names a machine or a scale set. An event may name its machines in several fields,
+ * and a larger scope in others.
  */
 export const detailOfFirstMachine = (candidates: readonly (readonly string[])[], because: string): ParsedDetail => ({
   resources:
@@ -216,8 +215,8 @@ const validation = z.tuple([
  * Event Grid sends a special event or, for CloudEvents, an OPTIONS request:
  * https://learn.microsoft.com/azure/event-grid/end-point-validation-cloud-events-schema
  *
- * Returns the answer to a handshake, or null when the request is not one. The answer allows any origin: access to the
- * function decides who may send.
+ * Returns the answer to a handshake, or null if the request is not one. The answer allows any origin, because access to
+ * the function determines who may send events.
  */
 export const handshakeAnswer = ({ method, headers, body }: HandshakeRequest): HandshakeAnswer | null => {
   const asked = headers['webhook-request-origin'];

@@ -41,7 +41,7 @@ const readByHand = (raw: object, where: string): ParsedEvent => {
 };
 
 /**
- * Keys under which a wrapper carries an event as its text or body.
+ * Keys under which an envelope contains an event as its text or body.
  * https://learn.microsoft.com/rest/api/storageservices/get-messages
  */
 const WRAPPINGS = [
@@ -84,7 +84,7 @@ const batchIn = (raw: object) => messageBatchAt(raw, 'value', ['event']);
  * Reads any message about virtual machines: Event Grid events in either schema, one or many of them; alerts on the
  * activity log, and its records; the records of storage queues and Service Bus around them; JSON text (also in base64,
  * one document or one per line); and `{ "resourceId": "/subscriptions/…" }` that a person writes. A hint may name a
- * scale set instead of a machine. The provider's `expand` knows the machines of the set.
- * Never throws, and never drops anything silently.
+ * scale set instead of a machine. The provider's `expand` replaces the set with its machines. Never throws, and never
+ * drops anything silently.
  */
 export const readHints = createEventReader({ readObject, batchIn, asDelivered: DELIVERED });
