@@ -6,17 +6,17 @@ import { reasonOf } from '../fencing/loop/failing.ts';
 import { isImagined, type Outcome, outcomeJson, type OutcomeKind } from '../fencing/model/outcome.ts';
 import { onOneLine, type Reason, because, shorten } from '../fencing/model/reason.ts';
 
-/** Where a command writes. */
+/** The output of a command. */
 export interface Output {
   readonly line: (text: string) => void;
   readonly complain: (text: string) => void;
 }
 
-/** A stream that is a terminal, so that its last line can be drawn again. */
+/** A terminal whose last line can be rewritten. */
 export interface Screen {
   readonly write: (text: string) => void;
   readonly columns: () => number;
-  /** Calls `work` every so many ms, until the returned function is called. */
+  /** Calls `work` every `ms` ms until the returned function is called. */
   readonly every: (ms: number, work: () => void) => () => void;
 }
 
@@ -31,14 +31,14 @@ export interface Terminal extends Output {
 
 const withoutControls = (text: string): string => text.split('\n').map(onOneLine).join('\n');
 
-/** Returns the terminal without control characters in its lines, because they may quote what anybody wrote. */
+/** Returns the terminal with control characters removed from its lines, because they may contain foreign text. */
 export const withSafeLines = (terminal: Terminal): Terminal => ({
   ...terminal,
   line: (text) => terminal.line(withoutControls(text)),
   complain: (text) => terminal.complain(withoutControls(text)),
 });
 
-/** Returns the outcome of a run that could not even begin. Such an outcome contains only the reason. */
+/** Returns the outcome of a run that could not begin. Such an outcome contains only the reason. */
 export const outcomeOfError = (error: CloudfenceError, dryRun: boolean): Outcome =>
   outcomeOfReason(reasonOf(error), dryRun, error.retry);
 
@@ -67,7 +67,7 @@ const prefixOf = (ended: Outcome): string => {
   return ended.dryRun ? 'dry run: ' : 'shadow mode: ';
 };
 
-/** Returns the end of a run in words: the outcome, the reason, and what was left alone. */
+/** Describes the end of a run: the outcome, the reason, and what was not touched. */
 const outcomeLines = (ended: Outcome): readonly string[] => {
   const { outcome, machine, node, cluster, reason, left } = ended;
   return [
@@ -77,14 +77,14 @@ const outcomeLines = (ended: Outcome): readonly string[] => {
   ];
 };
 
-/** Prints one outcome, in words for people or as exactly one JSON object. Returns the exit code. */
+/** Prints one outcome, as text for people or as exactly one JSON object. Returns the exit code. */
 export const printOutcome = (outcome: Outcome, json: boolean, { line }: Output): number => {
   if (json) line(JSON.stringify(outcomeJson(outcome)));
   else for (const text of outcomeLines(outcome)) line(text);
   return exitCodeOf([outcome.outcome]);
 };
 
-/** Prints several outcomes, in words or as one JSON object with `results`. Returns the exit code. */
+/** Prints several outcomes, as text or as one JSON object with `results`. Returns the exit code. */
 export const printOutcomes = (outcomes: readonly Outcome[], json: boolean, { line }: Output): number => {
   if (json) line(JSON.stringify({ results: outcomes.map(outcomeJson) }));
   else for (const text of outcomes.flatMap(outcomeLines)) line(text);
@@ -93,11 +93,11 @@ export const printOutcomes = (outcomes: readonly Outcome[], json: boolean, { lin
 };
 
 /**
- * Exit codes: 0 fenced, released, a dry run that would do so, or rightly ignored · 1 failed · 2 usage or configuration
- * · 3 still waiting at the timeout · 4 refused · 130 interrupted by Ctrl-C. `diagnose`: 0 no pod waits · 3 the wait
- * ends by itself or with a fence · 4 a person has to act. `status`: 0 no Node is fenced · 1 a cluster did not answer ·
- * 3 Nodes are fenced · 4 a fence needs a person. `doctor`: 0 ready, also with warnings · 1 not ready. `drill`: 1 also
- * for a recovery that is too slow, or something left.
+ * Exit codes: 0 fenced, released, a dry run that would do so, or correctly ignored · 1 failed · 2 usage or
+ * configuration · 3 still waiting at the timeout · 4 refused · 130 interrupted by Ctrl-C. `diagnose`: 0 no pod waits ·
+ * 3 the wait ends by itself or with a fence · 4 a person has to act. `status`: 0 no Node is fenced · 1 a cluster did
+ * not answer · 3 Nodes are fenced · 4 a fence needs a person. `doctor`: 0 ready, also with warnings · 1 not ready.
+ * `drill`: 1 also if the recovery is too slow, or if something could not be removed.
  */
 const USAGE_ERROR = 2;
 export const STILL_WAITING = 3;
@@ -116,7 +116,7 @@ const codes: Record<OutcomeKind, number> = {
 };
 
 /**
- * Among several outcomes, the one that most needs a person determines the exit code: a failure, then a refusal, then a
+ * With several outcomes, the one that most needs a person determines the exit code: a failure, then a refusal, then a
  * wait.
  */
 const mostSevereFirst: readonly OutcomeKind[] = ['failed', 'refused', 'waiting'];
@@ -170,7 +170,7 @@ const stackOf = (error: unknown): string => {
 export const reportFailure = (error: unknown, { json, dryRun, debug }: OutputOptions, output: Output): number => {
   if (error instanceof CommanderError && error.exitCode === 0) return 0;
   const reason = reasonFor(error);
-  // Commander has already said what is wrong with the arguments, and what might have been meant.
+  // Commander has already printed the problem with the arguments, with suggestions.
   if (!(error instanceof CommanderError)) output.complain(`cloudfence: ${reason.says}`);
   if (debug) output.complain(stackOf(error));
   if (json) printOutcome(outcomeOfReason(reason, dryRun), true, output);

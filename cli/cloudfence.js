@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Starts the built CLI on a Node that can run it; kept in plain old JavaScript so that any Node can at least say why
-// not.
+// Starts the built CLI with a Node version that can run it. It is written in old JavaScript, so that any version of
+// Node can at least report the problem.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as modules from 'node:module';
@@ -12,7 +12,7 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const own = fileURLToPath(import.meta.url);
 const built = fileURLToPath(new URL('../dist/cli/cloudfence.mjs', import.meta.url));
 
-/** A checkout brings Node 24 along on Linux x64, so that an older system's Node will do there. */
+/** On Linux x64, a checkout includes Node 24, so an older system version of Node is sufficient. */
 const packagedNode = () => {
   const require = modules.createRequire(import.meta.url);
   try {
@@ -23,25 +23,25 @@ const packagedNode = () => {
   }
 };
 
-/** Keeps the compiled code in the user's own folder, where no one else can write, so that the next start is faster. */
+/** Caches the compiled code in the user's own folder, which no one else can write, so that later starts are faster. */
 const keepCompiledCode = () => {
   try {
     modules.enableCompileCache?.(path.join(homedir(), '.cache', 'cloudfence', 'compiled'));
   } catch (error) {
-    // A user without a home has none.
+    // A user without a home directory has no cache.
     if (error.code !== 'ERR_SYSTEM_ERROR') throw error;
   }
 };
 
-/** On Node 20 the clouds' libraries are not supported: nothing that could act starts there, but the demo may play. */
+/** The clouds' libraries do not support Node 20, so commands that can act do not start on it. The demo can run. */
 const isHarmless = ([command = '--help']) =>
   major >= 20 && ['demo', 'help', '--help', '-h', '--version', '-V'].includes(command);
 
 const ENDING = ['SIGTERM', 'SIGHUP', 'SIGINT'];
 
 /**
- * Passes on the signals that would end this process, and then ends as the child does. A terminal sends Ctrl-C to the
- * child, too: the commands take the two for one.
+ * Forwards the signals that would end this process, and then ends as the child process does. A terminal also sends
+ * Ctrl-C to the child process. The commands count both signals as one.
  */
 const runOn = (node, args) => {
   const child = spawn(node, [own, ...args], { stdio: 'inherit' });

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { InvalidInput } from '../fencing/model/errors.ts';
 
 /**
- * What the CLI says about itself: what `--help` says after the options (examples, the forms of an id, and the exit
- * codes), and the scripts with which a shell completes the commands. These contain the names, and call nothing.
+ * The help of the CLI: the texts after the options in `--help` (examples, the formats of an id, and the exit codes),
+ * and the scripts for shell completion. The scripts contain all names, and start no other program.
  */
 
 const MACHINES = [
@@ -61,10 +61,10 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   completion: ['source <(cloudfence completion bash)', 'cloudfence completion fish | source'],
 };
 
-/** Commands that take machines. */
+/** Commands whose targets are machines. */
 const aboutMachines: ReadonlySet<string> = new Set(['fence', 'release', 'diagnose']);
 
-/** Commands that end as a fence or a release does. */
+/** Commands that end with the outcome of a fence or a release. */
 const withOutcomes: ReadonlySet<string> = new Set(['fence', 'replay', 'sweep', 'release']);
 
 /** Returns the text that follows the options of a command. */
@@ -80,7 +80,7 @@ export const helpAfter = (command: string): string =>
 interface CompletedCommand {
   readonly name: string;
   readonly says: string;
-  /** Such as `--cloud`, with what each says. */
+  /** The options, such as `--cloud`, with their descriptions. */
   readonly options: readonly { readonly flag: string; readonly says: string }[];
 }
 
@@ -95,7 +95,7 @@ const commandsIn = (root: Command): readonly CompletedCommand[] =>
 
 const flagsOf = ({ options }: CompletedCommand): string => options.map(({ flag }) => flag).join(' ');
 
-/** A word that begins with a hyphen is an option. Without a command, the shell completes commands, else files. */
+/** A word that begins with a hyphen is an option. Without a command, the shell completes commands, otherwise files. */
 const bash = (commands: readonly CompletedCommand[]): string => `_cloudfence() {
   local word=\${COMP_WORDS[COMP_CWORD]} command= one
   for one in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do

@@ -6,12 +6,12 @@ import { type CloudfenceError, InvalidInput, PermissionDenied, Unexpected } from
 import type { IncidentKeeper, ObjectStore, StoredObject } from '../incidents/keep.ts';
 import type { IncidentObject, IncidentSource } from '../incidents/source.ts';
 
-/** Incidents in a folder of this computer: a copy of the stack's bucket, or what the CLI keeps there itself. */
+/** Incidents in a local folder: a copy of the stack's bucket, or the CLI's own incidents. */
 
 /** An incident with all its steps has at most about 2 MB. */
 const LARGEST_BYTES = 16_000_000;
 
-/** What lies beside the incidents of a bucket, and is none. */
+/** Other objects in a bucket of incidents. */
 const BESIDE = /^(?:notes|test-events)\//;
 
 const codeOf = (caught: unknown): string =>
@@ -59,7 +59,7 @@ const readFileText = async (file: string, signal: AbortSignal): Promise<string |
   }
 };
 
-/** Opens a folder. The content of a file counts, not its name. Only names that end with `.json` count. */
+/** Opens a folder. The content of a file is used, not its name. Only names that end with `.json` count. */
 export const incidentFolder = (folder: string): IncidentSource => ({
   where: `the folder ${folder}`,
   list: () => listFiles(folder),
@@ -84,7 +84,7 @@ const readObject = async (file: string, signal: AbortSignal): Promise<StoredObje
   return text === null ? null : { text, version: createHash('sha256').update(text).digest('hex') };
 };
 
-/** Makes a file of this name, unless there is one. */
+/** Creates a file with this name, unless it exists. */
 const linkNew = async (written: string, file: string): Promise<boolean> => {
   try {
     await link(written, file);
@@ -111,7 +111,7 @@ const writeObject = async (file: string, text: string, over: string | null, sign
   }
 };
 
-/** Returns null if the file has gone meanwhile. A file that cannot be asked is no such file. */
+/** Returns null if the file has been deleted in the meantime. A file that cannot be read is treated as missing. */
 const objectAt = async (folder: string, name: string): Promise<IncidentObject | null> => {
   const file = path.join(folder, name);
   try {
@@ -130,8 +130,8 @@ const listObjects = async (folder: string, prefix: string): Promise<readonly Inc
 };
 
 /**
- * Returns the objects of a folder, each a file of its name. The writes of one process follow one another. Two processes
- * that write the same object at the same instant may lose what one of them adds.
+ * Returns the objects of a folder. Each object is a file. The writes of one process run one after the other. If two
+ * processes write the same object at the same moment, one of the changes may be lost.
  */
 export const objectsInFolder = (folder: string): ObjectStore => {
   const inTurn = pLimit(1);
@@ -143,7 +143,7 @@ export const objectsInFolder = (folder: string): ObjectStore => {
   };
 };
 
-/** Keeps incidents in a folder. Nobody is told of them. */
+/** Stores incidents in a folder. Sends no messages about them. */
 export const folderKeeper = (folder: string): IncidentKeeper => ({
   objects: objectsInFolder(folder),
   announce: async () => undefined,

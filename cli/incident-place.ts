@@ -11,7 +11,7 @@ import type { IncidentPlace, TestChain } from '../providers/plugin.ts';
 import type { Output } from './answer.ts';
 import { folderKeeper } from './incident-folder.ts';
 
-/** Where the CLI finds incidents, and where it leaves its own. */
+/** Where the CLI reads and stores incidents. */
 
 /** An address has a scheme. Everything else is a folder. */
 export const isAddress = (place: string): boolean => /^[a-z][a-z0-9+.-]+:\/\//i.test(place);
@@ -24,13 +24,13 @@ export const openPlace = (address: string, { region }: Pick<Configuration, 'regi
 export const openChain = (entrance: string, { region }: Pick<Configuration, 'region'>): Promise<TestChain> =>
   openTestChain(entrance, { variable: readVariable, region: region ?? null });
 
-/** Tells people what could not be kept. */
+/** Warns people about incidents that could not be stored. */
 export const warnings =
   ({ complain }: Pick<Output, 'complain'>) =>
   (line: object): void =>
     complain(`cloudfence: ${'says' in line ? String(line.says) : 'the incident is not complete'}`);
 
-/** A person asked, with this command. */
+/** The trigger is a person with this command. */
 const occasionOfCommand = (command: string): Occasion => ({
   trigger: { kind: 'person', event: null, says: `cloudfence ${command}`, happened: null },
   account: null,
@@ -43,16 +43,16 @@ interface Shown {
   readonly ports: Ports;
 }
 
-/** No command waits for longer than the functions do. */
+/** No command waits longer for this than the functions do. */
 const LASTS_MS = 6_000;
 
-/** The stage's sweep sends the messages of a bucket. A folder has no sweep. */
+/** The stage's sweep sends the messages about incidents in a bucket. For a folder, there is no sweep. */
 const openKeeper = async (place: string, settings: Configuration): Promise<IncidentKeeper> =>
   isAddress(place) ? { objects: (await openPlace(place, settings)).objects, announce: null } : folderKeeper(place);
 
 /**
- * Keeps what the runs of a command show, if the configuration names a place. It comes after the answer, and a failure is
- * only a warning.
+ * Stores what the runs of a command show, if the configuration names a place. This happens after the answer, and a
+ * failure is only a warning.
  */
 export const keepByHand = async (
   command: string,

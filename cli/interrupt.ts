@@ -1,23 +1,23 @@
 /**
- * Two signals that come so close together are one Ctrl-C (ms): a terminal sends it to every process of the command, and
- * the launcher of an older Node passes its own on.
+ * Two signals within this time (ms) count as one Ctrl-C: a terminal sends it to every process of the command, and the
+ * launcher on an older Node also forwards it.
  */
 const SAME_CTRL_C_MS = 500;
 
 export interface Interruption {
-  /** Signals that interrupt as the first Ctrl-C does, however often they come. */
+  /** Signals that interrupt like the first Ctrl-C, however often they arrive. */
   readonly alsoOn: readonly NodeJS.Signals[];
   /** The monotonic clock (ms). */
   readonly now: () => number;
   /** Runs on the first signal. */
   readonly begin: () => void;
-  /** Runs on each later Ctrl-C. Null: Ctrl-C then ends the process. */
+  /** Runs on each later Ctrl-C. If null, Ctrl-C ends the process. */
   readonly again: (() => void) | null;
 }
 
 /**
- * Handles Ctrl-C until the caller runs the returned function. A copy of the first Ctrl-C may still arrive while the
- * process ends, and must not end it in another way.
+ * Handles Ctrl-C until the caller calls the returned function. A copy of the first Ctrl-C may still arrive while the
+ * process ends, and must not change how it ends.
  */
 export const handleInterrupts = ({ alsoOn, now, begin, again }: Interruption): (() => void) => {
   let begun: number | null = null;

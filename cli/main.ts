@@ -27,14 +27,14 @@ const terminal: Terminal = {
 
 const args = process.argv.slice(2);
 
-/** Ignores a reader that closes the pipe, as `| head` does. A fence in progress continues in any case. */
+/** Ignores a closed output pipe, for example after `| head`. A fence in progress continues in any case. */
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
 }
 
-/** Ends the process after an error that no command awaited, because nothing is known about the state that it left. */
+/** Ends the process after an error that no command handled, because the remaining state is unknown. */
 process.once('uncaughtException', (error) =>
   process.exit(reportFailure(error, readOutputOptions(args), withSafeLines(terminal))),
 );

@@ -1,4 +1,4 @@
-// Adds the language features that the demo uses and Node 20 lacks.
+// Adds language features that the demo uses but Node 20 lacks.
 const grouped = (items, keyOf, add) => {
   for (const [at, item] of [...items].entries()) add(keyOf(item, at), item);
 };
@@ -17,5 +17,6 @@ Promise.withResolvers ??= () => {
   return parts;
 };
 
-// The clouds' libraries warn of a Node that they will not support. Here they only ever talk to the demo.
+// The clouds' libraries warn about versions of Node that they will not support. Here they only communicate with the
+// demo.
 process.removeAllListeners('warning');

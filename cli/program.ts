@@ -25,8 +25,7 @@ const time = (text: string): number => {
 };
 
 /**
- * Rejects an empty value of an option. A person who gives an option never means an empty value, even if a variable in a
- * script turned out to be empty.
+ * Rejects an empty value of an option. A person never intends an empty value, even if a variable in a script is empty.
  */
 const nonEmpty = (text: string): string => {
   if (text.trim() === '') throw new InvalidArgumentError('The value is empty: give a value, or omit the option.');
@@ -49,7 +48,7 @@ const withCommonOptions = (command: Command): Command =>
     .option('--debug', 'also print the stack trace of an error')
     .addOption(new Option('--timeout <time>', 'the time limit, such as 90s').argParser(time).default(600_000, '10m'));
 
-/** A terminal adds the break itself. */
+/** The terminal adds the line break itself. */
 const withoutLastBreak = (text: string): string => text.replace(/\n$/, '');
 
 type Done = (code: number) => void;
@@ -264,7 +263,9 @@ const addCompletion = (root: Command, terminal: Terminal, done: Done): Command =
       done(0);
     });
 
-/** Longer than any help (characters). A message quotes arguments, which may be the content of a file by mistake. */
+/**
+ * Longer than any help text (characters). A message quotes arguments, which may be the content of a file by mistake.
+ */
 const LONGEST = 10_000;
 
 const program = (terminal: Terminal, done: Done): Command => {

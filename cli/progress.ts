@@ -7,8 +7,8 @@ import type { Moment } from '../fencing/rules/view.ts';
 import type { Screen, Terminal } from './answer.ts';
 
 /**
- * What people and programs see during runs: each step, and what a run waits for and since when. On a terminal, one line
- * of standard error shows the present wait. `--json --progress` prints JSON lines.
+ * The progress that people and programs see during runs: each step, and what a run waits for and since when. On a
+ * terminal, one line on standard error shows the present wait. `--json --progress` prints JSON lines.
  */
 
 export interface Progress {
@@ -22,7 +22,7 @@ interface Wait {
   readonly run: RunState;
   readonly reason: Reason;
   readonly since: Moment;
-  /** When it was last printed as a line of its own. */
+  /** When it was last printed as a separate line. */
   readonly printed: Moment;
 }
 
@@ -30,10 +30,10 @@ interface Wait {
 interface Printer {
   readonly step: (report: StepReport, run: RunState) => void;
   readonly failed: (says: string, run: RunState) => void;
-  /** Prints a wait that begins, or that was last printed `every` ms ago. */
+  /** Prints a wait if it begins, or if it was last printed `every` ms ago. */
   readonly wait: (wait: Wait, now: Moment) => void;
   readonly every: number;
-  /** Shows the waits of this moment. */
+  /** Shows the present waits. */
   readonly show: (waits: readonly Wait[]) => void;
 }
 
@@ -51,7 +51,7 @@ const stepLine = ({ step, target, at, ms, result, message, because }: StepReport
 const INDENT = ' '.repeat(14);
 const CLEAR = '\r\u001B[K';
 
-/** The line of a terminal that shows the present wait. It is drawn again every second, and after each other line. */
+/** The line of a terminal that shows the present wait. It is rewritten every second, and after each other line. */
 const liveLine = (screen: Screen, now: () => Moment) => {
   let waits: readonly Wait[] = [];
   let stop: (() => void) | null = null;
@@ -84,7 +84,7 @@ const liveLine = (screen: Screen, now: () => Moment) => {
 
 const REPRINT_FOR_PEOPLE_MS = 30_000;
 
-/** Lines for people. Without a terminal, a long wait is printed again from time to time. */
+/** Lines for people. Without a terminal, a long wait is printed repeatedly. */
 const forPeople = ({ line, clock, screens }: Terminal): Printer => {
   const live = screens.errors && liveLine(screens.errors, clock.now);
   const print = (text: string): void => (live ? live.above(() => line(text)) : line(text));
@@ -131,7 +131,7 @@ const forPrograms = ({ line, clock }: Terminal): Printer => {
   };
 };
 
-/** A look belongs to the wait before it, because it only asks whether the wait is over. */
+/** A look belongs to the wait before it, because it only checks whether the wait is over. */
 const continuesWait = ({ do: next }: Command): boolean => next === 'look' || next === 'locate';
 
 /** Returns the wait that follows `before`: the same one if the reason is the same, or a new one. */
@@ -140,7 +140,7 @@ const waitAfter = (before: Wait | undefined, run: RunState, reason: Reason, mome
 
 const followWaits = (printer: Printer, now: () => Moment): Progress => {
   const waits = new Map<string, Wait>();
-  /** Notes what the run waits for next, if it waits. */
+  /** Records what the run waits for next, if it waits. */
   const note = (run: RunState): void => {
     const moment = now();
     const next = nextCommand(run, moment);

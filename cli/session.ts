@@ -28,15 +28,15 @@ export interface Session {
   readonly clusters: readonly PreparedCluster[];
   readonly ports: Ports;
   readonly policy: Policy;
-  /** What the runs of the command show. */
+  /** The logs of the command's runs. */
   readonly logs: RunLogs;
-  /** When the command's time is up, in ms of the monotonic clock. */
+  /** The deadline of the command, in ms of the monotonic clock. */
   readonly deadline: number;
 }
 
 /**
- * Opens the clouds of these machines now, so that a fault in the configuration shows immediately. Replaces a scale set
- * by its machines.
+ * Opens the clouds of these machines now, so that a configuration error shows immediately. Replaces a scale set with
+ * its machines.
  */
 export const openCloudsOf = async (
   machines: readonly MachineId[],
@@ -52,20 +52,20 @@ const sayInterrupted = ({ dryRun = false, json = false }: CommonOptions, output:
 };
 
 interface SessionEnd {
-  /** The exit code of a command that itself says what Ctrl-C means for it. Null for a command that can be continued. */
+  /** The exit code of a command that handles Ctrl-C itself. Null for a command that can be continued. */
   readonly whenInterrupted?: number | null;
-  /** Signals that interrupt the command as Ctrl-C does, however often they come. */
+  /** Signals that interrupt the command like Ctrl-C, however often they arrive. */
   readonly alsoOn?: readonly NodeJS.Signals[];
   /**
-   * What ends the renewal of the credentials for the clusters, if that is not the first Ctrl-C: a command that cleans up
+   * The signal that ends the refresh of cluster credentials, if that is not the first Ctrl-C: a command that cleans up
    * afterwards still needs them.
    */
   readonly renewsUntil?: AbortSignal | null;
-  /** What a second Ctrl-C does. Null: it ends the process. */
+  /** What a second Ctrl-C does. If null, it ends the process. */
   readonly onSecondInterrupt?: (() => void) | null;
 }
 
-/** Opens what a command works with, and closes it in any case. Ctrl-C aborts the calls in progress. */
+/** Opens the resources of a command, and always closes them. Ctrl-C aborts the calls in progress. */
 export const withSession = async (
   options: CommonOptions,
   terminal: Terminal,
@@ -101,8 +101,8 @@ export const withSession = async (
 };
 
 /**
- * Opens a cluster now, so that a fault in the configuration shows immediately. A cluster that is out of reach causes
- * only a message, because the command may not need it.
+ * Opens a cluster now, so that a configuration error shows immediately. If a cluster is not reachable, this only prints
+ * a message, because the command may not need it.
  */
 const openNow = async (opened: PreparedCluster, output: Output): Promise<void> => {
   try {

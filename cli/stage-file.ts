@@ -3,16 +3,16 @@ import type { Survey, SurveyedCluster } from '../config/survey.ts';
 import { counted, onOneLine } from '../fencing/model/reason.ts';
 import { type StageValue, tally } from '../providers/stage.ts';
 
-/** Writes what a survey found as YAML, with comments that say where each value comes from. */
+/** Writes the result of a survey as YAML, with comments about the source of each value. */
 
-/** Who reads the file: the deployed functions, or the CLI. */
+/** What reads the file: the deployed functions, or the CLI. */
 export type StageFileReader = 'functions' | 'cli';
 
 export interface StageFileOptions {
   readonly reader: StageFileReader;
   /** Paths of the kubeconfig files, in the format of KUBECONFIG. */
   readonly kubeconfig: string;
-  /** The schema's path as seen from the file; null if it is not known. */
+  /** The schema's path relative to the file; null if it is not known. */
   readonly schema: string | null;
   /** The day on which the file is written. */
   readonly date: string;
@@ -110,11 +110,11 @@ const setWithComment = (document: Document, map: YAMLMap, key: string, value: un
   map.add(pair);
 };
 
-/** Returns the values that this reader of the file understands. */
+/** Returns the values that this reader of the file supports. */
 export const valuesFor = ({ writer, clusters }: Survey, reader: StageFileReader): readonly StageValue[] =>
   writer.values(clusters).filter(({ key }) => reader === 'functions' || writer.cliKeys.includes(key));
 
-/** A value that nobody knows stands in the comment before the next key. */
+/** An unknown value is mentioned in the comment before the next key. */
 const valueComments = (values: readonly StageValue[]) => {
   let waiting: readonly string[] = [];
   return values.map(({ key, value, says }) => {

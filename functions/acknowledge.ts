@@ -6,9 +6,9 @@ import { faultLine, messageLine } from './decision-log.ts';
 import { describeFault, isDryRun, onePerMachine, type LookAgain, type Message, type WorkItem } from './messages.ts';
 import { logDecision, type Measurement, metricNames } from './metrics.ts';
 
-/** Ends messages: each is acknowledged, sent again with a delay, or moved to the dead-letter queue. */
+/** Finishes messages: each is acknowledged, sent again with a delay, or moved to the dead-letter queue. */
 
-/** A dead message together with its reason, so that people do not have to search the logs. */
+/** A dead letter with its reason, so that people do not have to search the logs. */
 export interface DeadLetter {
   readonly reason: string;
   readonly body: string;
@@ -18,8 +18,8 @@ export interface Queues {
   readonly again: (message: LookAgain, delaySeconds: number) => Promise<void>;
   readonly dead: (letter: DeadLetter) => Promise<void>;
   /**
-   * Sets after how many seconds the queue delivers a failed message again. Absent where the platform counts failures and
-   * waits by itself.
+   * Sets the number of seconds after which the queue delivers a failed message again. Absent if the platform counts
+   * failures and delays messages itself.
    */
   readonly postpone?: (receipt: string, delaySeconds: number) => Promise<void>;
 }
@@ -28,20 +28,20 @@ const FIRST_REDELIVERY_S = 5;
 const LONGEST_REDELIVERY_S = 900;
 
 /**
- * Returns the seconds until a message that has failed so many times is delivered again: 5 s, doubled with each failure
- * up to 15 minutes. `chance` takes off up to half of it, because many messages fail at the same moment. Ten failures take
- * 18 to 36 minutes, so a short outage of the cloud or of a cluster creates no dead letters.
+ * Returns the seconds until a message with this number of failures is delivered again: 5 s, doubled with each failure
+ * up to 15 minutes. `chance` shortens it by up to a half, because many messages may fail at the same moment. Ten
+ * failures take 18 to 36 minutes, so a short outage of the cloud or of a cluster creates no dead letters.
  */
 export const redeliveryDelay = (failures: number, chance: number): number =>
   Math.ceil(Math.min(LONGEST_REDELIVERY_S, FIRST_REDELIVERY_S * 2 ** (failures - 1)) * (1 - chance / 2));
 
 /**
  * Limits the reason (characters), because a queue rejects a message whose attribute is too long. The beginning of the
- * reason is enough.
+ * reason is sufficient.
  */
 export const MAX_REASON_LENGTH = 1_000;
 
-/** What `acknowledgeAll` uses to end messages. */
+/** What `acknowledgeAll` uses to finish messages. */
 interface Outbox {
   readonly policy: Policy;
   readonly queues: Queues;
@@ -55,8 +55,9 @@ export interface Unacknowledged<D extends Message> {
 }
 
 /**
- * Ends each message with a log line, a later look, or a dead letter. Returns the messages that must be delivered again,
- * and why. One message of a batch leads for each machine (`onePerMachine`), so that its next look is requested once.
+ * Finishes each message with a log line, a later look, or a dead letter. Returns the messages that must be delivered
+ * again, with the reason. For each machine, one message of a batch is responsible (`onePerMachine`), so that only one
+ * more look is requested.
  */
 export const acknowledgeAll = async <D extends Message>(
   messages: readonly D[],
@@ -82,7 +83,7 @@ const reasonToRetry = ({ items }: Message, outcomes: readonly Outcome[]): string
   return failed ? `${failed.reason.code}: ${failed.reason.says}` : 'a queue was not reachable';
 };
 
-/** Returns false if the message must be delivered again, also when a queue cannot be reached. */
+/** Returns false if the message must be delivered again, also if a queue is not reachable. */
 const isAcknowledged = async (
   message: Message,
   outcomes: readonly Outcome[],
@@ -126,7 +127,7 @@ const acknowledgeItem = async (
   if (!outcome) return true;
   const failed = outcome.outcome === 'failed' && !wantsAnotherLook(outcome);
   if (failed && outcome.retry) return false;
-  // Another message of this batch leads for the same machine.
+  // Another message of this batch is responsible for the same machine.
   if (!leading.has(item)) return true;
   if (failed)
     await outbox.queues.dead({ body: message.body, reason: `${outcome.reason.code}: ${outcome.reason.says}` });
@@ -135,9 +136,9 @@ const acknowledgeItem = async (
 };
 
 /**
- * Reports whether Cloudfence looks at the machine again soon. A machine that is only over the cap is next when another
- * fence ends, and the queue gets there sooner than the sweep. A failure while Kubernetes still frees something is
- * counted here, because the queue's receive count would turn it into a dead letter too early.
+ * Returns whether Cloudfence should look at the machine again soon. A machine that is only over the cap can be fenced
+ * when another fence ends. The queue delivers it sooner than the sweep. A failure while Kubernetes still frees
+ * something has its own count, because the queue's receive count would turn the message into a dead letter too early.
  */
 const wantsAnotherLook = ({ outcome, reason, lookAgainIn }: Outcome): boolean =>
   outcome === 'waiting' || reason.code === 'cap-reached' || (outcome === 'failed' && lookAgainIn !== null);
@@ -150,7 +151,7 @@ const LONGEST_DELAY_S = 900;
 const SHORTEST_DELAY_S = 2;
 const GROWTH = 1.5;
 
-/** Returns the seconds until the next look: at least what the run asked for, and longer with each attempt. */
+/** Returns the seconds until the next look: at least the time that the run requested, and longer with each attempt. */
 const delayFor = ({ lookAgainIn }: Pick<Outcome, 'lookAgainIn'>, attempts: number): number =>
   Math.min(
     LONGEST_DELAY_S,
@@ -163,7 +164,7 @@ const nextLook = (
 ): LookAgain => ({
   cloudfence: 'look-again',
   machine: outcome.machine,
-  // The field keeps its old name, because messages can be in the queue during an upgrade.
+  // The field keeps its old name, because messages may be in the queue during an upgrade.
   hops: before.attempts + 1,
   because: outcome.reason.code,
   event: before.event,

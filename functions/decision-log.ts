@@ -49,7 +49,7 @@ const emptyLine: DecisionLine = {
   requestId: null,
 };
 
-/** Returns a line for each step that the command has just taken, or imagined. */
+/** Returns a line for each step that the command has just taken or simulated. */
 export const stepLines = (answer: CommandResult, state: RunState, event: string | null): readonly DecisionLine[] =>
   reportsOf(answer, state).map((step) => ({
     ...emptyLine,
@@ -78,7 +78,7 @@ const clusterFactsIn = (answer: CommandResult): readonly ClusterFacts[] => {
   return answer.to === 'locate' ? answer.found.flatMap(({ facts }) => facts?.value ?? []) : [];
 };
 
-/** Returns a line if the look that has just ended skipped names: someone who may write them has made them up. */
+/** Returns a line if the latest look skipped impossible names, which someone has invented. */
 export const skippedLines = (answer: CommandResult, state: RunState, event: string | null): readonly DecisionLine[] => {
   const names = clusterFactsIn(answer).flatMap(({ impossibleNames }) => impossibleNames ?? []);
   if (names.length === 0) return [];
@@ -116,7 +116,7 @@ export const faultLine = ({ what, where, remedy }: Fault): DecisionLine => ({
   says: `${what}; ${remedy}`,
 });
 
-/** Returns the line for what happened to a message: one word and one sentence. */
+/** Returns the line about a message: one word and one sentence. */
 export const messageLine = (what: string, because: string, says: string, instance: string | null): DecisionLine => ({
   ...emptyLine,
   decision: what,

@@ -12,12 +12,12 @@ import type { Measurement } from './metrics.ts';
 export interface FunctionDependencies {
   readonly ports: Omit<Ports, 'signal' | 'observe'>;
   readonly policy: Policy;
-  /** Returns in words why this install does not serve the item, or null if it does. */
+  /** Describes why this install does not serve the item, or returns null if it does. */
   readonly whyNotServed: (item: Pick<WorkItem, 'machine' | 'account' | 'region'>) => string | null;
   readonly queues: Queues;
-  /** Absent where the install keeps no incidents. */
+  /** Absent if the install stores no incidents. */
   readonly incidents?: IncidentKeeper;
-  /** Reads what has become of an incident in a cluster. Returns null for a cluster that is not configured. */
+  /** Reads what has happened in a cluster since an incident. Returns null for a cluster that is not configured. */
   readonly aftermath?: (cluster: string) => Promise<ReadAftermath | null>;
   /** Returns measures as fields of a log line, in the form that this platform turns into metrics. */
   readonly formatMeasurements: (measures: readonly Measurement[]) => object;
@@ -27,7 +27,7 @@ export interface FunctionDependencies {
   readonly log: (line: object) => void;
 }
 
-/** A deployed function with a role of its own, and how the doctor asks it. */
+/** A deployed function with its own role, and a function with which the doctor asks it. */
 export interface ExaminedFunction {
   readonly name: string;
   /**
@@ -52,7 +52,7 @@ export interface DoctorDependencies extends NamingDependencies {
   readonly openClusters: readonly OpenCluster[];
   /** Functions that fence under an identity other than the doctor's. Absent if all functions share one identity. */
   readonly fencers?: readonly ExaminedFunction[];
-  /** Functions with roles of their own that only read. */
+  /** Functions with their own roles that only read. */
   readonly readers?: readonly ExaminedFunction[];
   /** Absent outside a deployed function. */
   readonly testChain?: TestChain;
@@ -70,7 +70,7 @@ export const memoized = <T>(make: () => Promise<T>): (() => Promise<T>) => {
   };
 };
 
-/** Returns the clusters, and the reading of the cluster of a name, which the first use opens. */
+/** Returns the clusters, and a function that opens the reads of a cluster at the first use. */
 export const clustersOf = <C extends Pick<OpenCluster, 'cluster' | 'aftermath'>>(openClusters: readonly C[]) => ({
   openClusters,
   aftermath: async (name: string): Promise<ReadAftermath | null> =>
@@ -78,7 +78,7 @@ export const clustersOf = <C extends Pick<OpenCluster, 'cluster' | 'aftermath'>>
 });
 
 /**
- * Returns the keeper of incidents of an install, or nothing if the install names no place for them. `open` is called
+ * Returns the keeper of incidents of an install, or nothing if the install has no storage for them. `open` is called
  * with the first incident.
  */
 export const incidentsAt = <P>(
@@ -87,7 +87,7 @@ export const incidentsAt = <P>(
 ): { readonly incidents?: TellingKeeper } =>
   place === null ? {} : { incidents: lazyIncidentKeeper(memoized(() => open(place))) };
 
-/** Returns a keeper of incidents whose code is loaded with the first incident, because most events bring none. */
+/** Returns a keeper of incidents whose code is loaded with the first incident, because most events cause none. */
 const lazyIncidentKeeper = (keeper: () => Promise<TellingKeeper>): TellingKeeper => ({
   objects: {
     read: async (...asked) => (await keeper()).objects.read(...asked),

@@ -10,7 +10,7 @@ import type { TimeLimit } from './invocation.ts';
 import { tryTestEvent } from './test-event.ts';
 
 /**
- * What the deployed doctor adds to the checks: the roles of the other functions, and a test event through the chain.
+ * The additional checks of the deployed doctor: the roles of the other functions, and a test event through the chain.
  */
 
 const question = z.looseObject({ question: z.enum(['checks', 'fences', 'test-event']).default('checks') });
@@ -31,8 +31,8 @@ const fencesIn = async ({ ports }: DoctorDependencies, signal: AbortSignal): Pro
   }));
 
 /**
- * Runs all checks. If other functions fence under roles of their own, this checks their access instead of the doctor's,
- * which may only read.
+ * Runs all checks. If other functions fence with their own roles, this checks their access instead of the doctor's own,
+ * which only allows reads.
  */
 const runAllChecks = async (dependencies: DoctorDependencies, signal: AbortSignal): Promise<DoctorReport> => {
   const { openedCloud, openClusters, policy, fencers = [], readers = [], incidents } = dependencies;
@@ -51,17 +51,17 @@ const runAllChecks = async (dependencies: DoctorDependencies, signal: AbortSigna
   return doctorReport([...checks, ...own, ...theirs.flat()], [...notTried, NOT_TRIED_IN_FUNCTIONS]);
 };
 
-/** A function that only reads is in the way of no fence. */
+/** A function that only reads cannot prevent a fence. */
 const asWarning = (check: Check): Check =>
   check.verdict === 'fail' ? { ...check, verdict: 'warn', says: `${check.says}. A fence works without it` } : check;
 
-/** Each of these calls would have an effect, and no platform has a dry run for it. */
+/** Each of these calls would have an effect, and no platform offers a dry run for it. */
 const NOT_TRIED_IN_FUNCTIONS =
   'the functions: sending to the queues, writing an incident, and telling topics; {"question": "test-event"} sends one event through to on-event';
 
 const NO_INCIDENT = 'incidents/doctor/';
 
-/** Reads at the place of incidents as the functions do that fence. A fence does not depend on it. */
+/** Reads stored incidents as the fencing functions do. A fence does not depend on it. */
 const incidentChecks = async (
   keeper: DoctorDependencies['incidents'],
   signal: AbortSignal,
@@ -81,7 +81,7 @@ const incidentChecks = async (
 /** Time reserved for the answer (ms). */
 const MARGIN_MS = 3_000;
 
-/** The checks and the test event run side by side, because the time of an invocation is short. */
+/** The checks and the test event run concurrently, because the time of an invocation is short. */
 const diagnosedWithTestEvent = async (
   dependencies: DoctorDependencies,
   limit: TimeLimit,
@@ -121,7 +121,7 @@ export const doctor =
     }
   };
 
-/** Reports whether the function must signal failure by more than text, because a fence would not work. */
+/** Returns whether the function must also signal the failure to the platform, because a fence would not work. */
 export const isFailing = (answer: DoctorResult): answer is DoctorReport =>
   'verdict' in answer && answer.verdict === 'fail';
 
@@ -130,7 +130,7 @@ export const isFailing = (answer: DoctorResult): answer is DoctorReport =>
  * things.
  */
 
-/** Limits the machines in one question: enough to try operations on, and few enough for any message. */
+/** Limits the machines in one question: enough to test the calls, and few enough for any message. */
 const MOST_NAMED = 20;
 
 const accessQuestion = z.strictObject({
@@ -145,7 +145,7 @@ export type AccessReport = z.infer<typeof accessAnswer>;
 
 /**
  * Returns what a function reports about its own access when the doctor asks. Returns null if the event is not such a
- * question. A function that does not run fences keeps no incidents, either.
+ * question. A function that does not fence stores no incidents, either.
  */
 export const answerAccessQuestion = async (
   event: unknown,

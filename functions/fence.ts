@@ -13,14 +13,14 @@ import { keepIncidents, occasionOf } from './incidents.ts';
 import { measurementsOf } from './metrics.ts';
 
 /**
- * A person's request to fence one machine, or to release one fence, on any cloud. The function `fence` takes both, because
- * its role may do both.
+ * A person's request to fence one machine, or to release one fence, on any cloud. The function `fence` takes both,
+ * because its role may do both.
  */
 
-/** The options of a request. Each cloud adds the field that holds the id of a machine. */
+/** The options of a request. Each cloud adds its field for the id of a machine. */
 export const fenceRequestFields = {
   dryRun: z.boolean().default(false),
-  /** A person vouches that the machine is off. The configuration must allow it. */
+  /** A person states that the machine is off. The configuration must allow it. */
   assertOff: z.boolean().default(false),
   reason: z.string().min(1).optional(),
 };
@@ -55,10 +55,10 @@ const parseRequest = <Request extends FenceRequest>(event: unknown, form: FenceF
   );
 };
 
-/** A person's word is about one machine, so the machine is named by its id. */
+/** A person's statement is about one machine, so the request must contain the machine's id. */
 const isVouched = z.looseObject({ assertOff: z.literal(true) });
 
-/** Replaces the target of a request by the id of the machine that it leads to. */
+/** Replaces the target of a request with the id of the machine to which it leads. */
 const withMachine = async (
   event: unknown,
   field: string,
@@ -82,8 +82,8 @@ const withMachine = async (
 };
 
 /**
- * Fences the machine that a person names by its id, or by `target`: a Node, pod, claim, or volume that leads to it.
- * Releases the fence that `release` names instead.
+ * Fences the machine that a person names by its id, or by `target`: a Node, pod, claim, or volume that leads to it. If
+ * the request contains `release`, releases that fence instead.
  * @throws InvalidInput, before any action
  */
 export const fenceOnRequest = async <Request extends FenceRequest>(
@@ -101,9 +101,9 @@ export const fenceOnRequest = async <Request extends FenceRequest>(
 };
 
 const releaseRequest = z.strictObject({
-  /** A Node, or what leads to its fence: a pod, a claim, a volume, or a machine. */
+  /** A Node, or an object that leads to its fence: a pod, a claim, a volume, or a machine. */
   release: z.string().min(1),
-  /** What a person has checked, who vouches that the machine has booted again. */
+  /** What the person has checked, if they confirm that the machine has booted again. */
   accept: z.string().trim().min(1).optional(),
   dryRun: z.boolean().default(false),
 });
@@ -121,8 +121,8 @@ const parseReleaseRequest = (event: unknown): z.infer<typeof releaseRequest> => 
 };
 
 /**
- * A person's word needs no proof, so it counts here only where the policy accepts one. Whoever may only invoke functions
- * may otherwise end fences.
+ * A person's statement needs no proof, so it is accepted only if the policy allows it. Otherwise, anyone who may invoke
+ * functions could end fences.
  */
 const refuseVouching = (accept: string | null, { vouching }: Policy): void => {
   if (accept !== null && vouching === 'refused')
@@ -132,7 +132,7 @@ const refuseVouching = (accept: string | null, { vouching }: Policy): void => {
 };
 
 /**
- * Releases the fence that a person names, and answers as `cloudfence release` does.
+ * Releases the fence that a person names, and answers like `cloudfence release`.
  * @throws InvalidInput, before any action
  */
 const releaseOnRequest = async (

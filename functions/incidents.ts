@@ -22,12 +22,12 @@ import type { WorkItem } from './messages.ts';
 import type { Aftermath } from '../incidents/watch.ts';
 
 /**
- * Keeps incidents after their runs. After the runs of a sweep, it also watches what becomes of the volumes and pods of
- * earlier incidents, and sends messages that a run left behind. It is never in a fence's way: each run is over, and the
+ * Stores incidents after their runs. After the runs of a sweep, it also watches the volumes and pods of earlier
+ * incidents, and sends messages that a run did not send. It never delays a fence, because the runs have ended and the
  * time is limited.
  */
 
-/** What the runs of one invocation show, as they happen. */
+/** Collects what the runs of one invocation show. */
 export interface RunLogs {
   readonly observe: (command: Command, answer: CommandResult, state: RunState) => void;
   readonly of: (outcome: Outcome) => RunLog | null;
@@ -35,7 +35,7 @@ export interface RunLogs {
 
 const keyOf = (machine: string, dryRun: boolean): string => `${machine} ${dryRun}`;
 
-/** Something about an incident that could not be kept. The fence does not depend on it. */
+/** The log line for an incident that could not be stored. The fence does not depend on it. */
 const incidentNotKept = (why: string, machine: string | null): object =>
   messageLine('failed', 'incident', `the incident is not complete: ${why}`, machine);
 
@@ -55,12 +55,12 @@ export const createRunLogs = (log: FunctionDependencies['log']): RunLogs => {
   };
 };
 
-/** The most time (ms) that incidents may take, and the time that is left for the answer of the invocation. */
+/** The maximum time (ms) for incidents, and the time that is reserved for the answer of the invocation. */
 const INCIDENTS_MAY_TAKE_MS = 5_000;
 const LEFT_FOR_ANSWER_MS = 1_000;
 const SIDE_BY_SIDE = 10;
 
-/** Returns the signal that ends what is done about incidents. `remaining` is the time of the invocation (ms). */
+/** Returns the signal that ends the work on incidents. `remaining` is the time of the invocation (ms). */
 const incidentTime = ({ clock }: Pick<Ports, 'clock'>, remaining: number): AbortSignal =>
   clock.timeout(Math.max(0, Math.min(INCIDENTS_MAY_TAKE_MS, remaining - LEFT_FOR_ANSWER_MS)));
 
@@ -70,14 +70,14 @@ export const sweepOccasion: Occasion = {
   region: null,
 };
 
-/** An event may name any number as its time. The incident has only times that a reader can parse. */
+/** An event may contain any number as its time. An incident contains only times that a reader can parse. */
 const timeOf = (ms: number | null | undefined): string | null => {
   const date = new Date(ms ?? NaN);
   const year = date.getUTCFullYear();
   return year >= 1970 && year <= 9999 ? date.toISOString() : null;
 };
 
-/** Returns what asked for the look at an item. Without a queue, a person sent it. */
+/** Returns the trigger of an item. Without a queue, a person sent it. */
 export const occasionOf = (item: WorkItem | null, queued: boolean): Occasion => ({
   trigger: {
     kind: queued ? 'event' : 'person',
@@ -91,7 +91,7 @@ export const occasionOf = (item: WorkItem | null, queued: boolean): Occasion => 
 
 type KeepingDependencies = Pick<FunctionDependencies, 'incidents' | 'ports' | 'log'>;
 
-/** Ends when the signal aborts, also if a cloud's library does not. */
+/** Ends when the signal aborts, even if a cloud's library does not. */
 const keepOne = async (
   shown: () => Incident | null,
   machine: string,
@@ -108,8 +108,8 @@ const keepOne = async (
 };
 
 /**
- * Keeps what the runs of an invocation show. `remaining` is the time that the invocation still has (ms). A failure is
- * logged, and the messages are acknowledged all the same.
+ * Stores what the runs of an invocation show. `remaining` is the remaining time of the invocation (ms). A failure is
+ * logged, and the messages are still acknowledged.
  */
 export const keepIncidents = async (
   outcomes: readonly Outcome[],
@@ -131,7 +131,7 @@ export const keepIncidents = async (
   );
 };
 
-/** The most notes of a kind that one sweep works on. Of more, each gets its turn by chance. */
+/** The maximum number of notes of a kind that one sweep handles. If there are more, they are selected at random. */
 const MOST_NOTES = 20;
 
 type TendDependencies = Pick<FunctionDependencies, 'incidents' | 'aftermath' | 'ports' | 'chance' | 'log'>;
@@ -145,7 +145,7 @@ const drawSome = <T>(notes: readonly T[], chance: () => number): readonly T[] =>
         .slice(0, MOST_NOTES)
         .map(({ note }) => note);
 
-/** A cluster that gives no answer shows nothing. The watch still ends when its time is up. */
+/** If a cluster does not answer, the look shows nothing. The watch still ends at its time limit. */
 const createWatch =
   ({ aftermath, log }: TendDependencies, signal: AbortSignal) =>
   async (incident: Incident): Promise<Aftermath | null> => {
@@ -160,7 +160,7 @@ const createWatch =
     }
   };
 
-/** Does what the notes say: sends messages that were left behind, and watches incidents. */
+/** Does the work in the notes: sends messages that were not sent, and watches incidents. */
 export const tendIncidents = async (dependencies: TendDependencies, remaining: number): Promise<void> => {
   const { incidents: keeper, ports, chance, log } = dependencies;
   if (!keeper) return;

@@ -40,7 +40,7 @@ const noteUnreachable = (unreachable: Map<string, string>, answer: CommandResult
   if (answer.to === 'look' && answer.cluster) unreachable.delete(location.cluster);
 };
 
-/** Logs a line only once in an invocation, however often a run says the same. */
+/** Logs a line only once per invocation, even if several runs report the same. */
 const onceEach = (log: (line: object) => void): ((line: object) => void) => {
   const logged = new Set<string>();
   return (line) => {
@@ -52,7 +52,7 @@ const onceEach = (log: (line: object) => void): ((line: object) => void) => {
 
 interface Invocation {
   readonly ports: Ports;
-  /** Mono ms at which runs end, well before the platform ends the process. */
+  /** Time of the monotonic clock (ms) at which runs end, well before the platform ends the process. */
   readonly deadline: number;
   /** The unreachable clusters known so far. */
   readonly unreachable: Unreachable;
@@ -60,7 +60,7 @@ interface Invocation {
 }
 
 /**
- * Runs `work` within one invocation. It logs each step, and aborts all pending calls before the handler returns,
+ * Runs `work` within one invocation. It logs each step. It also aborts all pending calls before the handler returns,
  * because a frozen process must not complete a call when it resumes.
  */
 export const withinInvocation = async <T>(
@@ -91,14 +91,14 @@ export const withinInvocation = async <T>(
 interface RunOptions {
   readonly policy: Policy;
   /**
-   * Whether the queue takes over long waits, which costs less than a process that sleeps. Without a queue, the run
-   * itself waits.
+   * Whether the queue handles long waits, which costs less than a sleeping process. Without a queue, the run itself
+   * waits.
    */
   readonly queued: boolean;
   readonly vouched: string | null;
 }
 
-/** Limits how many items that this install does not serve are logged one by one. */
+/** Limits how many unserved items are logged individually. */
 const MAX_LOGGED = 20;
 
 /** Returns the items that this install serves, and logs the others. */
@@ -116,8 +116,9 @@ const servedItems = (items: readonly WorkItem[], { whyNotServed, log }: Function
 };
 
 /**
- * Looks at each machine once, however many messages name it, and logs the outcome. If one message wants a dry run and
- * others do not, the machine gets one look of each kind. `answer` ends the messages; what the runs show is kept after it.
+ * Looks at each machine once, even if several messages name it, and logs the outcome. If one message requests a dry run
+ * and others do not, the machine gets one look of each kind. `answer` finishes the messages. What the runs show is
+ * stored afterwards.
  */
 export const processItems = async <T>(
   items: readonly WorkItem[],
@@ -149,7 +150,7 @@ export const processItems = async <T>(
   });
 };
 
-/** Dry runs and others look side by side. */
+/** Dry runs and other runs are concurrent. */
 const lookAtAll = async (
   items: readonly WorkItem[],
   options: RunOptions,
@@ -190,7 +191,7 @@ const logOutcome = (outcome: Outcome, item: WorkItem | null, dependencies: Funct
   });
 };
 
-/** Logs that a cluster did not answer and measures it, because its state is unknown. */
+/** Logs that a cluster did not answer, and counts it, because its state is unknown. */
 export const logUnreachableCluster = (
   cluster: string,
   why: string,
@@ -206,7 +207,7 @@ export const logUnreachableCluster = (
 export type ManualRunResult = OutcomeJson | { readonly results: readonly OutcomeJson[] };
 
 /**
- * Runs what a person sent until it ends or the invocation ends, because there is no queue to wait in.
+ * Runs a person's request until it ends or the invocation ends, because there is no queue.
  * @throws InvalidInput, before any action, if the input cannot be read
  */
 export const runManually = async (
@@ -224,7 +225,7 @@ export const runManually = async (
 };
 
 /**
- * Processes what a person sent as if it had just arrived, and answers as the CLI does. `dryRun` can be anywhere in the
+ * Processes a person's input as if it had just arrived, and answers like the CLI. `dryRun` can be anywhere in the
  * input, and applies to the message that contains it.
  *
  * @throws InvalidInput, before any action
@@ -237,8 +238,8 @@ export const handleManualReplay = (
   runManually(messages, { policy: dependencies.policy, vouched: null }, dependencies, limit);
 
 /**
- * Remembers which dry runs have been logged: one per boot of a machine, however often a sweep finds it. A dry run
- * writes nothing, so only this process remembers. Another process, or a restarted one, logs it again.
+ * Stores which dry runs have been logged: one per boot of a machine, even if several sweeps find it. A dry run writes
+ * nothing, so only this process stores it. Another process, or a restarted one, logs it again.
  */
 const loggedDryRuns = new WeakMap<FunctionDependencies['ports'], Map<string, string>>();
 
@@ -258,7 +259,7 @@ export const wasDryRunLogged = (
   { ports }: Pick<FunctionDependencies, 'ports'>,
 ): boolean => loggedDryRuns.get(ports)?.get(keyOf(outcome, boot)) === bootOf(boot);
 
-/** Returns false for a dry run that was already logged. Otherwise, it remembers the dry run and returns true. */
+/** Returns false for a dry run that was already logged. Otherwise, stores the dry run and returns true. */
 export const isFirstLog = (outcome: Outcome, dependencies: Pick<FunctionDependencies, 'ports'>): boolean => {
   if (!isWouldOutcome(outcome.outcome)) return true;
   if (wasDryRunLogged(outcome.outcome, outcome, dependencies)) return false;

@@ -8,13 +8,13 @@ import type { MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { fenceRecord } from '../fencing/model/record.ts';
 
-/** Reads what a message asks for: the machines, one work item each, or why it cannot be understood. */
+/** Reads the machines in a message, as one work item each, or the reason why the message cannot be read. */
 
-/** One machine that a message asks to look at. */
+/** One machine that a message names. */
 export interface WorkItem {
   readonly machine: MachineId;
   readonly event: string | null;
-  /** What the event says, such as `state-change-stopped`. Null if it is not known any more. */
+  /** The content of the event, such as `state-change-stopped`. Null if it is no longer known. */
   readonly says: string | null;
   /** When the event says that it happened (epoch ms). */
   readonly eventAt: number | null;
@@ -22,7 +22,7 @@ export interface WorkItem {
   readonly attempts: number;
   readonly account: string | null;
   readonly region: string | null;
-  /** Whether its message asks for a dry run. */
+  /** Whether its message requests a dry run. */
   readonly dryRun: boolean;
 }
 
@@ -48,7 +48,7 @@ const workItemOf = ({ machine, eventId, because, time, account, region, dryRun }
 });
 
 /**
- * Reads the event. If the reader throws, only this message becomes a fault, so that one message cannot break the
+ * Reads the event. If the reader throws, only this message becomes a fault, so that one message cannot affect the
  * others.
  */
 const readOrFault = (readEvent: () => ParsedEvent): ParsedEvent => {
@@ -78,8 +78,8 @@ export const isDryRun = ({ dryRun }: Pick<WorkItem, 'dryRun'>, policy: Pick<Poli
 const keyOf = (item: WorkItem, policy: Policy): string => `${item.machine} ${isDryRun(item, policy)}`;
 
 /**
- * Returns one leading item for each machine and kind of run (dry or not): the item that was sent again least often, or
- * the first of equals.
+ * For each machine and kind of run (dry or not), returns the item that was sent again least often, or the first of
+ * several.
  */
 export const onePerMachine = (items: readonly WorkItem[], policy: Policy): ReadonlySet<WorkItem> => {
   const leading = new Map<string, WorkItem>();
@@ -106,8 +106,8 @@ export const ownMessageRejected: Fault = {
 
 /**
  * Reads one of Cloudfence's own messages, or anything that the provider can read. The queue does not prove who wrote a
- * message, so an own message is a hint like any other, with a count. Input without a queue (its id is null) cannot be
- * an own message.
+ * message, so a message of Cloudfence's own is only a hint with a count. Input without a queue (its id is null) cannot
+ * be one of Cloudfence's own messages.
  */
 export const parseMessage = (messageId: string | null, body: string, readEvent: () => ParsedEvent): Message => {
   if (messageId === null && isOwnMessage(body))
@@ -135,9 +135,9 @@ export const describeFault = ({ what, where, remedy }: Fault): string => `${what
 const LONGEST = 1_000;
 
 /**
- * A work item that has to wait, sent to the queue again with a delay: the queue is the timer. It has its own count,
- * because the queue's receive count is for errors. It says only which machine to look at. The next look derives
- * everything else again, even if the Node is gone.
+ * A waiting work item, which is sent to the queue again with a delay. The queue serves as the timer. It has its own
+ * count, because the queue's receive count is for errors. It only contains the machine to look at. The next look
+ * derives everything else again, even if the Node is gone.
  */
 const lookAgain = z
   .object({
@@ -150,7 +150,7 @@ const lookAgain = z
     says: z.string().max(LONGEST).nullable().default(null),
     eventAt: z.number().nullable(),
     /**
-     * Information for people who find the message in the dead-letter queue. No run trusts it, because anyone who can
+     * Information for people who find the message in the dead-letter queue. No run uses it, because anyone who can
      * write to the queue could have written it.
      */
     record: fenceRecord.nullable().catch(null),
@@ -170,8 +170,8 @@ const textOfBytes = (bytes: Uint8Array): string => {
 };
 
 /**
- * Returns the text that the input was before a platform parsed it. Values that are nested too deeply to serialize are
- * cut off, because no reader could use them.
+ * Returns the text of the input before a platform parsed it. Values that are nested too deeply to serialize are cut
+ * off, because no reader could use them.
  */
 export const bodyText = (body: unknown): string => {
   if (typeof body === 'string') return body;

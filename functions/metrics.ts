@@ -4,27 +4,27 @@ import type { OverdueFences } from '../fencing/sweep/sweep.ts';
 /** All names in logs and metrics. Dashboards and alarms depend on them. */
 
 export const metricNames = {
-  /** One for each end of a run, by outcome. */
+  /** Counts the outcomes of runs, by kind. */
   outcomes: 'Outcomes',
-  /** One for each refusal, by the code of its reason. */
+  /** Counts refusals, by the code of their reason. */
   refusals: 'Refusals',
-  /** One for each refusal by the cap, which means that many machines vanished at once. Dry runs do not count. */
+  /** Counts refusals by the cap, which mean that many machines failed at the same time. Dry runs are not counted. */
   capReached: 'CapReached',
   /**
-   * One for each boot of a machine that a dry run or shadow mode would have fenced. `wouldRelease` counts releases in
-   * the same way.
+   * Counts the boots of machines that a dry run or shadow mode would have fenced. `wouldRelease` counts releases in the
+   * same way.
    */
   wouldFence: 'WouldFence',
   wouldRelease: 'WouldRelease',
-  /** One for each time that a cluster does not answer a sweep or a run for an event. */
+  /** Counts how often a cluster did not answer a sweep or a run for an event. */
   clusterUnreachable: 'ClusterUnreachable',
-  /** Machines that are proven off and whose fence is not finished, as counted by a sweep. */
+  /** The number of machines that are proven off and whose fence is not finished, according to a sweep. */
   deadNodeUnfenced: 'DeadNodeUnfenced',
-  /** Nodes that have been fenced for more than a day, as counted by a sweep. Not logged if there is none. */
+  /** The number of Nodes that have been fenced for more than a day, according to a sweep. Not logged if it is zero. */
   fencedForADay: 'FencedForADay',
   /**
-   * Nodes whose machine came back more than ten minutes ago and whose fence still stands, as counted by a sweep. Not
-   * logged if there is none.
+   * The number of Nodes that are still fenced although their machine came back more than ten minutes ago, according to
+   * a sweep. Not logged if it is zero.
    */
   releaseOverdue: 'ReleaseOverdue',
   /** Messages that could not be read. */
@@ -50,7 +50,7 @@ export const logDecision = {
   testEvent: 'test-event',
 } as const;
 
-/** A measure. It is logged as fields of a line, and each platform turns those into a metric in its own way. */
+/** A measure. It is logged as fields of a line, and each platform converts those into a metric in its own way. */
 export interface Measurement {
   readonly name: string;
   readonly value: number;
@@ -73,7 +73,7 @@ const duration = (name: string, from: number | null, to: number | null): readonl
   from === null || to === null || to < from ? [] : [{ name, value: to - from, unit: 'Milliseconds' }];
 
 /**
- * Returns how long each phase of a finished fence took. `eventAt` is when the event says that it happened, to the
+ * Returns the duration of each phase of a finished fence. `eventAt` is when the event says that it happened, to the
  * second.
  */
 const phases = (ended: Outcome, eventAt: number | null): readonly Measurement[] => {
@@ -130,6 +130,6 @@ export const overdueMeasurements = ({ fenced, returned }: OverdueFences): readon
     { name: metricNames.releaseOverdue, value: returned.length, unit: 'Count' as const },
   ].filter(({ value }) => value > 0);
 
-/** Reports whether a machine is off and its fence is not finished. An alarm watches this number. */
+/** Returns whether a machine is off and its fence is not finished. An alarm watches this number. */
 export const isOffAndUnfenced = ({ outcome, provenAt }: Outcome): boolean =>
   provenAt !== null && (outcome === 'refused' || outcome === 'waiting' || outcome === 'failed');

@@ -14,7 +14,7 @@ export interface SweepResult {
   readonly unreachable: readonly { readonly cluster: string; readonly reason: string }[];
 }
 
-/** Finds what events missed. An alarm watches how many dead machines it leaves unfenced. */
+/** Finds machines that no event named. An alarm watches how many dead machines remain unfenced. */
 export const sweep =
   (getDependencies: () => Promise<FunctionDependencies>) =>
   async (_: unknown, limit: TimeLimit): Promise<SweepResult> => {
@@ -40,7 +40,7 @@ export const sweep =
   };
 
 /**
- * Reports whether a step is worth logging. In shadow mode every sweep finds the same machines and would take the same
+ * Returns whether a step should be logged. In shadow mode, every sweep finds the same machines and would take the same
  * steps.
  */
 const isNewsOfSweep =
@@ -53,7 +53,7 @@ const isNewsOfSweep =
     );
   };
 
-/** Limits how many Nodes a line names. */
+/** Limits the number of Nodes in a line. */
 const MOST_NAMED = 5;
 
 const listNodes = (what: string, nodes: readonly FencedNode[]): string => {

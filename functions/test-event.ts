@@ -10,14 +10,14 @@ import type { Message } from './messages.ts';
 import { logDecision } from './metrics.ts';
 
 /**
- * An event of the doctor that goes through the deployed chain. It names no machine, and on-event takes it out of a batch
- * before it looks at anything. The object that on-event then writes is the witness of its arrival.
+ * The doctor's test event, which passes through the deployed chain. It names no machine, and on-event removes it from a
+ * batch before it looks at any machine. The object that on-event then writes confirms its arrival.
  */
 
 const testEvent = z.object({ cloudfence: z.literal('test-event'), id: z.string().regex(/^[\w-]{1,64}$/) });
 /**
- * An event of a bus of EventBridge. AWS lets nobody else put events of `aws.` on it. Anybody who may put events in the
- * account may give them this form, so such an event does not show a fault of the chain, even if it is malformed.
+ * An event on an EventBridge bus. Only AWS can put events of `aws.` on the bus. Anyone who may put events in the
+ * account can use this format. So a malformed event of this kind does not indicate a fault of the chain.
  */
 const eventBridgeForm = z
   .object({ source: z.literal(TEST_SOURCE), 'detail-type': z.literal(TEST_DETAIL_TYPE), detail: z.unknown() })
@@ -37,12 +37,12 @@ const objectOf = (id: string): string => `test-events/${id}.json`;
 
 const witness = jsonTextSchema.pipe(z.object({ receivedAt: z.number() }));
 
-/** How long the witness may take (ms). */
+/** The time limit for writing the confirmation (ms). */
 const WITNESS_LASTS_MS = 2_000;
 
 type ConfirmDependencies = Pick<FunctionDependencies, 'incidents' | 'ports' | 'log'>;
 
-/** A witness that cannot be written is logged. The doctor then says that it saw none. */
+/** If the confirmation cannot be written, this is logged. The doctor then reports that it saw none. */
 const confirm = async (
   { id }: ReceivedTestEvent,
   { incidents, ports: { clock }, log }: ConfirmDependencies,
@@ -62,8 +62,8 @@ const confirm = async (
 };
 
 /**
- * Takes the test events out of a batch, confirms them, and does the work on the other messages. The work does not wait for
- * the confirmation, but the process must not end before it.
+ * Removes the test events from a batch, confirms them, and processes the other messages. The processing does not wait
+ * for the confirmation, but the process must not end before it.
  */
 export const confirmTestEvents = async <M extends Pick<Message, 'messageId' | 'body'>, T>(
   messages: readonly M[],
@@ -79,7 +79,7 @@ export const confirmTestEvents = async <M extends Pick<Message, 'messageId' | 'b
   }
 };
 
-/** A cold function behind a queue needs seconds (ms). */
+/** A function behind a queue may need seconds for a cold start (ms). */
 const ARRIVES_WITHIN_MS = 30_000;
 const EVERY_MS = 500;
 
@@ -89,7 +89,7 @@ interface TestDependencies {
   readonly newRunId: () => string;
 }
 
-/** Returns when on-event received the event (epoch ms), or null if it did not in time. */
+/** Returns when on-event received the event (epoch ms), or null if it did not arrive in time. */
 const arrivalOf = async (
   id: string,
   { incidents, ports: { clock } }: TestDependencies,
@@ -110,7 +110,7 @@ const arrivalOf = async (
 const WITHOUT_WITNESS =
   'not tried: this install keeps no incidents, so nothing could show the arrival: set `incidentBucket` (docs/incidents.md)';
 
-/** Sends a test event, and waits until on-event has seen it. `lasts` is the time for it (ms). */
+/** Sends a test event, and waits until on-event has confirmed it. `lasts` is the time limit (ms). */
 export const tryTestEvent = async (
   chain: TestChain,
   dependencies: TestDependencies,

@@ -3,7 +3,8 @@ import { CloudfenceError } from '../fencing/model/errors.ts';
 import { counted } from '../fencing/model/reason.ts';
 
 /**
- * `fail` means that a fence would not work. `warn` means that it may not work, or that this cannot be known from here.
+ * `fail` means that a fence would not work. `warn` means that a fence may not work, or that this cannot be determined
+ * from here.
  */
 const verdicts = ['ok', 'warn', 'fail'] as const;
 type Verdict = (typeof verdicts)[number];
@@ -13,18 +14,18 @@ export const checkSchema = z
     what: z.string(),
     verdict: z.enum(verdicts),
     says: z.string(),
-    /** The command that mends it. Absent if it takes more than a command, or if nothing is wrong. */
+    /** The command that fixes the problem. Absent if a command is not sufficient, or if there is no problem. */
     next: z.string().optional(),
   })
   .readonly();
 
 export type Check = z.infer<typeof checkSchema>;
 
-/** What all checks together mean, and what to do next. */
+/** The overall result of all checks, and what to do next. */
 interface Conclusion {
   readonly readiness: 'ready' | 'ready-with-warnings' | 'not-ready';
   readonly says: string;
-  /** What each check found that does not work, or that may not work. */
+  /** For each check that is not ok, what does not work or may not work. */
   readonly missing: readonly string[];
   readonly next: string;
 }
@@ -34,7 +35,7 @@ export interface DoctorReport {
   readonly verdict: Verdict;
   readonly conclusion: Conclusion;
   readonly checks: readonly Check[];
-  /** What no check could try without an effect, or from here. */
+  /** What the checks could not try without side effects, or from here. */
   readonly notTried: readonly string[];
 }
 
@@ -86,7 +87,7 @@ const conclusionLines = ({ readiness, says, missing, next }: Conclusion): readon
   `  next: ${next}`,
 ];
 
-/** Formats a report for people: each check, what could not be tried, and then what all of them mean. */
+/** Formats a report for people: each check, what could not be tried, and the overall result. */
 export const reportLines = ({ checks, conclusion, notTried }: Omit<DoctorReport, 'verdict'>): readonly string[] => [
   ...checks.map(checkLine),
   ...notTried.map((what) => `not tried: ${what}`),
@@ -94,14 +95,14 @@ export const reportLines = ({ checks, conclusion, notTried }: Omit<DoctorReport,
   ...conclusionLines(conclusion),
 ];
 
-/** Says what all checks mean, and lists each that is not ok. One line each. */
+/** Describes the overall result, and lists each check that is not ok. One line each. */
 export const describeFailedChecks = (checks: readonly Check[]): string => {
   const { says, next } = conclusionOf(checks);
   const wrong = checks.filter(({ verdict }) => verdict !== 'ok').map(checkLine);
   return [`${titles['not-ready']}: ${says}`, ...wrong, `next: ${next}`].join('\n');
 };
 
-/** Runs a check. A check that cannot run counts as failed, and its line says why. */
+/** Runs a check. A check that throws counts as failed, and its line shows the reason. */
 export const runCheck = async (what: string, ask: () => Promise<readonly Check[]>): Promise<readonly Check[]> => {
   try {
     return await ask();

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 
 /**
- * The entries that describe access to a cluster, as people write them. The key of an entry tells which cloud keeps the
- * access.
+ * The entries that describe the access to a cluster, as people write them. The key of an entry shows which cloud stores
+ * the access.
  */
 
 const name = z.string().min(1);
@@ -25,7 +25,7 @@ const eksCluster = z.strictObject({
   eks: z.strictObject({ cluster: z.string().min(1).optional(), region: z.string().min(1).optional() }),
 });
 
-/** An AKS cluster with Entra ID. Without a subscription, the subscription of the machines applies. */
+/** An AKS cluster with Entra ID. Without a subscription, the subscription of the machines is used. */
 const aksCluster = z.strictObject({
   name,
   aks: z.strictObject({
@@ -88,21 +88,21 @@ export type ClusterEntry = z.infer<typeof clusterEntrySchema>;
 /** A cluster that a cloud manages. */
 export type ManagedCluster = z.infer<typeof eksCluster> | z.infer<typeof aksCluster> | z.infer<typeof gkeCluster>;
 
-/** A cluster whose kubeconfig a cloud keeps. */
+/** A cluster whose kubeconfig a cloud stores. */
 export type StoredKubeconfig =
   | z.infer<typeof secretCluster>
   | z.infer<typeof parameterCluster>
   | z.infer<typeof keyVaultCluster>
   | z.infer<typeof secretManagerCluster>;
 
-/** The cloud that keeps the access to a cluster. */
+/** The cloud that stores the access to a cluster. */
 interface Keeper {
   readonly cloud: string;
-  /** Whether the cloud also manages the cluster. Then the Nodes are machines of that cloud. */
+  /** Whether the cloud also manages the cluster. If so, the Nodes are machines of that cloud. */
   readonly managed: boolean;
 }
 
-/** The keepers by the key in a cluster's entry. */
+/** The cloud for each key of a cluster's entry. */
 const keepers: Readonly<Record<string, Keeper>> = {
   eks: { cloud: 'aws', managed: true },
   secret: { cloud: 'aws', managed: false },
@@ -116,7 +116,7 @@ const keepers: Readonly<Record<string, Keeper>> = {
 const keeperOf = (entry: ClusterEntry): Keeper | null =>
   Object.entries(keepers).find(([key]) => key in entry)?.[1] ?? null;
 
-/** Returns the cloud that an entry needs. Returns null for a local kubeconfig, which needs none. */
+/** Returns the cloud that an entry needs. Returns null for a local kubeconfig, which needs no cloud. */
 export const cloudOfEntry = (entry: ClusterEntry): string | null => keeperOf(entry)?.cloud ?? null;
 
 /** Returns the names of the clouds that manage clusters among these. */
@@ -126,7 +126,7 @@ export const managedClouds = (clusters: readonly ClusterEntry[]): readonly strin
     return keeper?.managed ? [keeper.cloud] : [];
   });
 
-/** Makes the error for a cloud that is asked for access that another cloud keeps. */
+/** Creates the error for a cloud that is asked for access that another cloud stores. */
 export const wrongCloudError = (cloud: string, { name }: ClusterEntry): InvalidConfiguration =>
   new InvalidConfiguration([
     `${cloud} does not provide the access to cluster ${name}, and this install has no other cloud`,

@@ -5,7 +5,7 @@ import { describeNetworkError } from '../transport/answers.ts';
 export interface HttpCall {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   readonly url: string;
-  /** The name of the call in messages: its permission. */
+  /** The name of the call in messages, which is its permission. */
   readonly name: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -17,12 +17,12 @@ export interface HttpAnswer {
   readonly text: string;
 }
 
-/** Sends a call with the identity of its cloud, and returns any answer. @throws CloudfenceError if there is none */
+/** Sends a call with the credentials of its cloud, and returns any answer. @throws CloudfenceError if there is none */
 export type SendCall = (call: HttpCall, signal: AbortSignal) => Promise<HttpAnswer>;
 
 const isGood = ({ status }: HttpAnswer): boolean => status >= 200 && status < 300;
 
-/** Translates an answer by its status, never by its words. */
+/** Translates an answer by its status, never by its text. */
 const toCloudfenceError = ({ status }: HttpAnswer, name: string): CloudfenceError => {
   const message = `${name} returned status ${status}`;
   if (status === 401 || status === 403) return new PermissionDenied(message);
@@ -30,7 +30,7 @@ const toCloudfenceError = ({ status }: HttpAnswer, name: string): CloudfenceErro
   return status >= 400 && status < 500 ? new Refused(message) : new Unavailable(message);
 };
 
-/** Returns a good answer. @throws PermissionDenied, Throttled, Refused, Unavailable */
+/** Returns the answer if it is a success. @throws PermissionDenied, Throttled, Refused, Unavailable */
 export const goodAnswer = (answer: HttpAnswer, { name }: Pick<HttpCall, 'name'>): HttpAnswer => {
   if (isGood(answer)) return answer;
   throw toCloudfenceError(answer, name);

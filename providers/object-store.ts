@@ -5,13 +5,13 @@ import { goodAnswer, type HttpCall, type SendCall } from './http-answer.ts';
 import type { IncidentObject } from '../incidents/source.ts';
 
 /**
- * Objects in a bucket over HTTP. All clouds can write only over a version that was read before. They differ in the
- * names of headers and in the statuses of a conflict.
+ * The differences between the clouds' object stores. All clouds support conditional writes, which succeed only if the
+ * object still has the version that was read. They differ in the names of headers and in the statuses for a conflict.
  */
 export interface ObjectDialect {
   /** URL of the bucket or container, without a slash at its end. */
   readonly bucket: string;
-  /** The names of the calls in messages: their permissions. */
+  /** The names of the calls in messages, which are their permissions. */
   readonly calls: { readonly read: string; readonly write: string; readonly remove: string };
   /** The header of a response that names the object's version. */
   readonly version: string;
@@ -19,13 +19,13 @@ export interface ObjectDialect {
   readonly headers: Readonly<Record<string, string>>;
   /** Headers of each write. */
   readonly writing: Readonly<Record<string, string>>;
-  /** Returns the headers that let a write pass only over this version, or only if there is none. */
+  /** Returns the headers with which a write succeeds only over this version, or only if the object does not exist. */
   readonly onlyOver: (version: string | null) => Readonly<Record<string, string>>;
 }
 
 /**
- * Statuses of a write whose condition does not hold: another version, an object that is there by now, one that is
- * gone, or another write at the same moment.
+ * Statuses of a write whose condition is not met: the object has another version, exists by now, is gone, or is being
+ * written at the same moment.
  */
 const CONFLICTS: ReadonlySet<number> = new Set([404, 409, 412]);
 
@@ -74,7 +74,7 @@ export const createObjectStore = (send: SendCall, dialect: ObjectDialect): Omit<
       body: text,
     };
     const answer = await send(call, signal);
-    // A bucket that does not exist is a 404 as well, but a new object is never written over one that is gone.
+    // A missing bucket is also a 404, but a new object is never written on condition of an older version.
     if (CONFLICTS.has(answer.status) && !(answer.status === 404 && over === null)) return false;
     goodAnswer(answer, call);
     return true;
@@ -86,15 +86,15 @@ export const createObjectStore = (send: SendCall, dialect: ObjectDialect): Omit<
 export const matchHeaders: ObjectDialect['onlyOver'] = (version) =>
   version === null ? { 'if-none-match': '*' } : { 'if-match': version };
 
-/** Lists the objects of a bucket over HTTP, page by page. All clouds answer with XML. */
+/** The differences between the clouds' lists of objects. All clouds answer with XML. */
 export interface ListDialect {
   /** URL of the bucket or container, without a slash at its end. */
   readonly bucket: string;
-  /** The name of the call in messages: its permission. */
+  /** The name of the call in messages, which is its permission. */
   readonly call: string;
   /** Headers of each request. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Returns the query of a page. `token` is what the page before it named, or null for the first page. */
+  /** Returns the query of a page. `token` comes from the previous page, and is null for the first page. */
   readonly query: (prefix: string, token: string | null) => Readonly<Record<string, string>>;
   /** Reads a parsed page. */
   readonly page: z.ZodType<ListPage>;
@@ -102,7 +102,7 @@ export interface ListDialect {
 
 export interface ListPage {
   readonly objects: readonly IncidentObject[];
-  /** Names the next page. Null for the last one. */
+  /** The token of the next page. Null for the last page. */
   readonly next: string | null;
 }
 
@@ -135,7 +135,7 @@ export const s3List: Pick<ListDialect, 'query' | 'page'> = {
 
 const LISTS: ReadonlySet<string> = new Set(['Contents', 'Blob']);
 
-/** The parser is loaded with the first list. A function that only writes loads none. */
+/** The XML parser is loaded with the first list. A function that only writes does not load it. */
 const parseXml = async (text: string): Promise<unknown> => {
   const { XMLParser } = await import('fast-xml-parser');
   return new XMLParser({ parseTagValue: false, htmlEntities: true, isArray: (name) => LISTS.has(name) }).parse(text);

@@ -1,25 +1,25 @@
 import type { MachineId } from '../fencing/model/machine.ts';
 
 /**
- * What a cloud makes of the clusters that `cloudfence init` has looked at: the values of a stage's file, each with the
- * place that it comes from, and the commands that remain.
+ * What `cloudfence init` needs from a cloud: the values of a stage file, each with its source, and the remaining
+ * commands.
  */
 
 export interface SeenNode {
   readonly name: string;
   /** Null if the Node has none. */
   readonly providerID: string | null;
-  /** The machine that the Node names. Null if it names none of this cloud. */
+  /** The machine that the Node names. Null if it names no machine of this cloud. */
   readonly machine: MachineId | null;
   readonly labels: Readonly<Record<string, string>>;
 }
 
 /** A cluster that answered. */
 export interface SeenCluster {
-  /** The name of its entry: what the cloud's tags say, or the name in the kubeconfig. */
+  /** The name of its entry: from the cloud's tags, or else from the kubeconfig. */
   readonly name: string;
   readonly context: string;
-  /** What the kubeconfig calls the cluster and the user. */
+  /** The names of the cluster and the user in the kubeconfig. */
   readonly kubeconfigCluster: string;
   readonly kubeconfigUser: string;
   /** The host name of its API server. */
@@ -30,15 +30,15 @@ export interface SeenCluster {
   readonly nodes: readonly SeenNode[];
 }
 
-/** One value of the file. Without a value, the file only names it, in a comment. */
+/** One value of the file. Without a value, the file contains the key only in a comment. */
 export interface StageValue {
   readonly key: string;
   readonly value: string | boolean | readonly string[] | null;
-  /** Where the value comes from, or what to write. */
+  /** The source of the value, or what to write. */
   readonly says: string;
 }
 
-/** How the functions get at a cluster. */
+/** How the functions get access to a cluster. */
 export interface StageAccess {
   /** The entry of the cluster without its name, such as `{ eks: { cluster } }`. */
   readonly entry: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
@@ -47,10 +47,10 @@ export interface StageAccess {
   readonly managed: string | null;
 }
 
-/** The functions are deployed by `serverless` from a checkout, or from the files of a release. */
+/** Whether the functions are deployed by `serverless` from a checkout, or from the files of a release. */
 export type DeployedFrom = 'checkout' | 'release';
 
-/** What a stage's file needs from its cloud. Everything is pure. */
+/** The functions of a cloud that write a stage file. All of them are pure. */
 export interface StageWriter {
   /** The cloud's name for people. */
   readonly title: string;
@@ -61,24 +61,24 @@ export interface StageWriter {
   readonly schema: string;
   /** The CSI drivers whose disks the cloud knows. */
   readonly diskDrivers: readonly string[];
-  /** Shortens what the cloud's tools call a cluster in a kubeconfig, such as an ARN. */
+  /** Shortens the name that the cloud's tools give a cluster in a kubeconfig, such as an ARN. */
   readonly shortName: (kubeconfigCluster: string) => string;
-  /** What it means that the cloud shows no name of a cluster on the machines. Null if nothing depends on it. */
+  /** What it means if the machines have no tag with the name of the cluster. Null if nothing depends on such a tag. */
   readonly untagged: string | null;
-  /** What the cloud's controller manager does to Nodes. */
+  /** What the cloud controller manager of this cloud does to Nodes. */
   readonly controller: readonly string[];
-  /** Where the cloud must be asked about the machines of these clusters. */
+  /** The scope in which the cloud must be asked about the machines of these clusters. */
   readonly scopeOf: (clusters: readonly SeenCluster[]) => {
     readonly region: string | null;
     readonly account: string | null;
   };
   readonly values: (clusters: readonly SeenCluster[]) => readonly StageValue[];
-  /** The keys of `values` that the configuration of the CLI has, too. */
+  /** The keys of `values` that also exist in the configuration of the CLI. */
   readonly cliKeys: readonly string[];
   readonly access: (cluster: SeenCluster, clusters: readonly SeenCluster[]) => StageAccess;
-  /** The commands that remain, for the functions. A line that begins with # is for people. */
+  /** The remaining commands for the functions. A line that begins with # is for people. */
   readonly steps: (stage: string, clusters: readonly SeenCluster[], from: DeployedFrom) => readonly string[];
-  /** What the CLI needs in the environment, as commands. */
+  /** The environment variables that the CLI needs, as commands. */
   readonly cliSteps: (clusters: readonly SeenCluster[]) => readonly string[];
 }
 
@@ -103,11 +103,14 @@ export const nodesOf = (clusters: readonly SeenCluster[]): readonly SeenNode[] =
 
 const REGION_LABEL = 'topology.kubernetes.io/region';
 
-/** What the Nodes' labels say about the region. A kubelet can write them, so they count only where nothing else does. */
+/**
+ * Returns the regions in the Nodes' labels. A kubelet can write them, so they are used only if nothing else shows the
+ * region.
+ */
 export const regionsByLabel = (clusters: readonly SeenCluster[]): readonly Tally[] =>
   tally(nodesOf(clusters).map(({ labels }) => labels[REGION_LABEL]));
 
-/** Compares what the labels say with the value that counts. Empty if they say nothing else. */
+/** Compares the labels with the value that is used. Empty if they do not contradict it. */
 export const labelDoubt = (value: string, clusters: readonly SeenCluster[]): string => {
   const others = regionsByLabel(clusters).filter((one) => one.value !== value);
   return others.length === 0
@@ -119,14 +122,14 @@ export const labelDoubt = (value: string, clusters: readonly SeenCluster[]): str
 export const secretName = (cluster: string): string =>
   `cloudfence-${cluster.replaceAll(/[^A-Za-z0-9-]+/g, '-').replaceAll(/^-+|-+$/g, '')}-kubeconfig`;
 
-/** A text as one word of a shell. */
+/** Quotes a text as one word for a shell. */
 export const shellWord = (text: string): string =>
   /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 export const rbacSteps = (clusters: readonly SeenCluster[]): readonly string[] =>
   clusters.map(({ context }) => `kubectl --context ${shellWord(context)} apply -f infra/kubernetes/rbac.yaml`);
 
-/** The commands that deploy the functions, and that send a test event. For a release, a page says how. */
+/** The commands that deploy the functions, and that send a test event. For a release, a docs page describes them. */
 export const deployment = (
   from: DeployedFrom,
   title: string,
@@ -142,7 +145,7 @@ export const deployment = (
         testEvent: [],
       };
 
-/** The commands that make a kubeconfig of the service account, and store it with `store`. */
+/** The commands that create a kubeconfig of the service account, and store it with `store`. */
 export const kubeconfigSteps = (
   { name, context }: SeenCluster,
   store: (secret: string, file: string) => readonly string[],

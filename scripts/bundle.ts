@@ -13,7 +13,7 @@ const REQUIRE =
 export interface BundleOptions {
   /** Source files by the name of their bundle. */
   readonly entries: Readonly<Record<string, string>>;
-  /** The output folder. It contains nothing else. */
+  /** The output folder. It contains only these files. */
   readonly folder: string;
   readonly sourcemap: boolean;
 }
@@ -24,8 +24,8 @@ const filesIn = async (folder: string): Promise<readonly string[]> => {
 };
 
 /**
- * Writes the files next to the folder, and moves each in as a whole, so that a process with an older bundle never reads
- * a part of a file.
+ * Writes the files next to the folder, and then moves each one into it, so that a process with an older bundle never
+ * reads an incomplete file.
  */
 const moveInto = async (outdir: string, files: readonly OutputFile[]): Promise<void> => {
   const beside = `${outdir}.${process.pid}`;
@@ -68,7 +68,7 @@ export const bundle = async ({ entries, folder, sourcemap }: BundleOptions): Pro
     plugins: slimLibraries,
   });
   await moveInto(outdir, outputFiles);
-  // Removes the files of the previous bundle last, because a process that runs it can need them while the new ones are
+  // Removes the files of the previous bundle last, because a running process may need them while the new ones are
   // written.
   const written = new Set(outputFiles.map(({ path: file }) => file));
   await Promise.all((await filesIn(outdir)).filter((file) => !written.has(file)).map((file) => rm(file)));
@@ -76,8 +76,8 @@ export const bundle = async ({ entries, folder, sourcemap }: BundleOptions): Pro
 };
 
 /**
- * Bundles the CLI with its libraries into dist/cli, because finding and reading thousands of library files takes longer
- * than the calls of a fence. The code of each command and of each cloud is a separate file, loaded when needed.
+ * Bundles the CLI with its libraries into dist/cli, because reading thousands of library files takes longer than the
+ * calls of a fence. The code of each command and of each cloud is a separate file, loaded when needed.
  */
 export const bundleCli = (): Promise<Metafile> =>
   bundle({ entries: { cloudfence: 'cli/main.ts' }, folder: 'dist/cli', sourcemap: true });

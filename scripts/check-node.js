@@ -1,4 +1,4 @@
-// Explains in one sentence what would otherwise be an obscure error: an older Node can neither run TypeScript files
+// Explains in one sentence an error that would otherwise be unclear: an older Node can neither run TypeScript files
 // directly nor load the Kubernetes client.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 

@@ -1,6 +1,6 @@
-// Adds the missing platform packages to the lock file. Run it after `npm install`. Some npm mirrors carry only the
-// packages of their own platform. npm then omits the others from the lock file, and `npm ci` rejects a lock file that
-// does not name them all.
+// Adds the missing platform packages to the lock file. Run it after `npm install`. Some npm mirrors contain only the
+// packages of their own platform. npm then omits the others from the lock file, and `npm ci` rejects a lock file
+// without them.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const systems = ['darwin', 'win32', 'linux', 'android', 'freebsd', 'openharmony', 'sunos', 'aix', 'netbsd', 'openbsd'];

@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { repositoryRoot } from './bundle.ts';
 
 /**
- * Writes the types of the package: only the declarations that its entries reach. It also copies the types of the one
- * library that they name, so that the package needs no other package.
+ * Writes the types of the package, limited to the declarations that its entries use. It also copies the types of the
+ * only library that they use, so that the package needs no other package.
  */
 
 /**

@@ -9,8 +9,8 @@ import { librariesIn, librarySchema, licensesText, type Library, billOfMaterials
 import { writeChart, releasedServices, writeDocument, writeZips, writeStack } from './released.ts';
 
 /**
- * Makes a release: everything that is needed to install Cloudfence without a checkout. The same commit gives the same
- * bytes. The only time in a release is that of the commit, or SOURCE_DATE_EPOCH if it is set.
+ * Creates a release: everything that is needed to install Cloudfence without a checkout. The same commit gives the same
+ * bytes. The only time in a release is the time of the commit, or SOURCE_DATE_EPOCH if it is set.
  */
 
 const run = promisify(execFile);

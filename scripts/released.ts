@@ -13,7 +13,10 @@ import { repositoryRoot } from './bundle.ts';
 import { foldersIn } from './libraries.ts';
 import { PLACEHOLDER, releasedStack } from '../infra/serverless/released-stack.ts';
 
-/** Writes what a release installs: the functions of each cloud as zips, with their document, and the Helm chart. */
+/**
+ * Writes the installable files of a release: the functions of each cloud as zips, with their template, and the Helm
+ * chart.
+ */
 
 const service = z.object({
   provider: z.object({ name: z.string() }),
@@ -97,9 +100,7 @@ export const writeDocument = async ({ deployable }: ReleasedService, into: strin
 
 const CLUSTERS = JSON.stringify([{ name: 'placeholder', secret: 'placeholder' }]);
 
-/**
- * Writes the CloudFormation template: the output of `serverless package`, with parameters in place of a stage's file.
- */
+/** Writes the CloudFormation template: the output of `serverless package`, with parameters instead of a stage file. */
 export const writeStack = async (version: string, into: string): Promise<void> => {
   const work = await mkdtemp(path.join(tmpdir(), 'cloudfence-stack-'));
   const options = [
@@ -129,7 +130,7 @@ export const writeStack = async (version: string, into: string): Promise<void> =
 };
 
 const SOURCE = 'infra/kubernetes';
-/** Helm takes the name of the chart from the directory in the archive. */
+/** Helm uses the directory in the archive as the name of the chart. */
 const DIRECTORY = 'cloudfence';
 
 /**
@@ -153,7 +154,7 @@ const PLAIN_FILE = '0';
 
 const octal = (value: number, digits: number): string => `${value.toString(8).padStart(digits, '0')}\0`;
 
-/** Returns the header of a file. Its fixed owner and time give the same bytes for the same files at any time. */
+/** Returns the header of a file. Its fixed owner and time ensure that the same files always give the same bytes. */
 const headerOf = (name: string, size: number): Buffer => {
   const header = Buffer.alloc(BLOCK);
   const put = (field: keyof typeof FIELDS, text: string): number => header.write(text, FIELDS[field], 'latin1');
@@ -185,7 +186,7 @@ const filesIn = async (folder: string): Promise<readonly string[]> =>
     .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, '/'))
     .sort();
 
-/** Writes the Helm chart: `infra/kubernetes` as it is, as an archive that helm installs. */
+/** Writes the Helm chart: `infra/kubernetes` unchanged, as an archive that helm can install. */
 export const writeChart = async (file: string): Promise<void> => {
   const folder = path.join(repositoryRoot, SOURCE);
   const parts: Buffer[] = [];

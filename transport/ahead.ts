@@ -4,33 +4,33 @@ import { isIP, Socket } from 'node:net';
 
 declare module 'node:http' {
   interface Agent {
-    /** What the agent passes to each connection, such as the trusted certificates. */
+    /** The options that the agent passes to each connection, such as the trusted certificates. */
     readonly options: object;
   }
 }
 
 /**
- * Makes connections before there are requests for them. To connect is no act: nothing is asked, no credential is sent,
- * and a permit is still checked when a request gets its connection.
+ * Opens connections before there are requests for them. Opening a connection has no effect: no request and no
+ * credential is sent, and a permit is still checked when a request gets its connection.
  */
 
 /**
- * How long a connection stays idle (ms), unless its agent says so. A server closes it some time later, and a request must
- * not meet that.
+ * How long a connection may stay idle (ms), unless its agent has another limit. Servers close idle connections somewhat
+ * later, and a request must not use a connection that is being closed.
  */
 const IDLE_LASTS_MS = 10_000;
 
 interface Spare {
   readonly end: () => void;
-  /** Hands the connection over. Returns null if it is no longer usable. */
+  /** Returns the connection for use. Returns null if it is no longer usable. */
   readonly take: () => Socket | null;
 }
 
 /** An HTTP agent that uses a spare connection before it opens a new one. */
 interface Prepared {
-  /** Makes a connection as the agent does. */
+  /** Opens a connection as the agent does. */
   readonly connect: Agent['createConnection'];
-  /** The connections that no request has used yet, by the agent's own name for their server. */
+  /** The unused connections, by the agent's name for their server. */
   readonly spares: Map<string, Set<Spare>>;
 }
 
@@ -40,8 +40,8 @@ const sparesFor = (agent: Agent, name: string): ReadonlySet<Spare> =>
   preparedAgents.get(agent)?.spares.get(name) ?? new Set();
 
 /**
- * A server that has written before anything was asked has said goodbye, for example with "408 Request Timeout". A request
- * must not take that as its answer.
+ * If a server has sent data before any request, it is closing the connection, for example with "408 Request Timeout". A
+ * request must not read that as its answer.
  */
 const isUsable = ({ destroyed, writable, readableLength }: Socket): boolean =>
   !destroyed && writable && readableLength === 0;
@@ -69,7 +69,10 @@ const hostIn = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1
 
 const portIn = ({ protocol, port }: URL): number => Number(port) || (protocol === 'http:' ? 80 : 443);
 
-/** Returns the place as Node's agents name it. An address is no server name: RFC 6066 does not allow it. */
+/**
+ * Returns the server in the form that Node's agents use. An IP address cannot be used as a server name: RFC 6066 does
+ * not allow it.
+ */
 const requestOptionsOf = (url: URL): RequestOptions => {
   const host = hostIn(url);
   return { host, port: portIn(url), servername: isIP(host) === 0 ? host : '' };
@@ -81,7 +84,7 @@ const optionsFor = (agent: Agent, server: URL) => ({
   ...agent.options,
 });
 
-/** Returns how many connections to a server an agent has, or is making. */
+/** Returns the number of connections to a server that an agent has or is opening. */
 export const connectionCount = (agent: Agent, server: URL): number => {
   const name = agent.getName(optionsFor(agent, server));
   const { sockets, freeSockets } = agent;
@@ -96,7 +99,7 @@ const takeSpare = (spares: ReadonlySet<Spare>): Socket | null => {
   return null;
 };
 
-/** An agent may serve several servers: the SDK of AWS sends its questions to STS over the agent of its client. */
+/** An agent may serve several servers: the AWS SDK sends its requests to STS through the agent of its client. */
 const prepare = (agent: Agent): Prepared => {
   const prepared: Prepared = { connect: agent.createConnection.bind(agent), spares: new Map() };
   agent.createConnection = (options, callback) =>
@@ -105,13 +108,13 @@ const prepare = (agent: Agent): Prepared => {
   return prepared;
 };
 
-/** Returns whether the agent connects as Node's agents do. An agent for a proxy does it in steps of its own. */
+/** Returns whether the agent opens connections as Node's agents do. An agent for a proxy uses its own steps. */
 const isPlainAgent = (agent: Agent): boolean =>
   [Agent, HttpsAgent].some(({ prototype }) => Object.getPrototypeOf(agent) === prototype);
 
 /**
- * Opens connections to a server, which the next requests of an agent to that server use. Does nothing for an agent of a
- * proxy. A server that is out of reach is no failure here: the request that needs it says so.
+ * Opens connections to a server, which the next requests of an agent to that server use. Does nothing for the agent of
+ * a proxy. If the server is not reachable, this does not fail. The request that needs the connection reports it.
  */
 export const connectAhead = (agent: Agent, server: URL, count: number): void => {
   if (!isPlainAgent(agent)) return;

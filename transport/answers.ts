@@ -17,8 +17,8 @@ const systemError = z.object({
 type SystemError = z.infer<typeof systemError>;
 
 /**
- * The fields in which one error wraps others. Each SDK wraps errors in its own way. If every address of a name was
- * tried, `errors` holds one error for each address.
+ * The fields in which one error wraps others. Each SDK wraps errors in its own way. If all addresses of a name were
+ * tried, `errors` contains one error for each address.
  */
 const wrapping = z.object({ cause: z.unknown().optional(), errors: z.array(z.unknown()).optional() });
 
@@ -27,8 +27,8 @@ const MOST_WRAPPINGS = 8;
 const namesAddress = ({ hostname, address, host }: SystemError): boolean => (hostname ?? address ?? host) !== undefined;
 
 /**
- * Returns the first system error that names a host or an address, or else any system error. The inner errors say more:
- * an error about many addresses has a code and no address.
+ * Returns the first system error that names a host or an address, or else any system error. The inner errors contain
+ * more details: an error about several addresses has a code but no address.
  */
 const systemErrorIn = (caught: unknown, depth = 0): SystemError | null => {
   const here = systemError.safeParse(caught).data ?? null;
@@ -44,9 +44,8 @@ const addressOf = ({ hostname, address, port, host }: SystemError): string | nul
 };
 
 /**
- * Returns the reason why there is no answer, in words for people: the system's code and the host that was asked, such
- * as `ECONNREFUSED 10.0.0.1:443`. Returns null if the network is not the cause. `asked` is the host that the caller
- * meant to reach, for errors that name none.
+ * Describes why there is no answer: the system's code and the host, such as `ECONNREFUSED 10.0.0.1:443`. Returns null
+ * if the network is not the cause. `asked` is the intended host, for errors that contain none.
  */
 export const describeNetworkError = (caught: unknown, asked: string | null = null): string | null => {
   const found = systemErrorIn(caught);
@@ -61,8 +60,8 @@ export const describeNetworkError = (caught: unknown, asked: string | null = nul
 const RAW: ReadonlySet<string> = new Set(['RangeError', 'ReferenceError', 'SyntaxError', 'TypeError']);
 
 /**
- * Reports whether a library failed to read an answer. Its message quotes what it could not read, which may be a page
- * of anyone, so it is not for people.
+ * Returns whether a library failed to read an answer. Its message quotes the answer, which may be any page, so it must
+ * not be shown to people.
  */
 export const isUnreadableAnswer = (caught: unknown): boolean => caught instanceof Error && RAW.has(caught.name);
 
@@ -71,9 +70,9 @@ export const UNREADABLE_ANSWER = 'an answer that cannot be read';
 const LONGEST_SENTENCE = 2_000;
 
 /**
- * Returns a service's own sentence: the first line of its message. The lines after it may quote the request that the
- * service received, including its signature. Returns an empty text for a message that is no text: the AWS SDK passes on
- * what it read, such as a list, if an answer has two messages.
+ * Returns a service's own sentence: the first line of its message. The following lines may quote the request that the
+ * service received, including its signature. Returns an empty text if the message is not a string. If an answer has two
+ * messages, the AWS SDK returns a list.
  */
 export const firstLineOf = (message: unknown): string => {
   const [line = ''] = typeof message === 'string' ? message.trim().split(/[\r\n]/, 1) : [];
@@ -81,8 +80,8 @@ export const firstLineOf = (message: unknown): string => {
 };
 
 /**
- * Yields the same pages, but at most `most` of them. Without this limit, a server that always promises another page
- * would never be done. A list that was read only in part is no answer.
+ * Yields the pages, but at most `most` of them. Without this limit, a server that always announces another page would
+ * never finish. A list that was read only in part is not an answer.
  *
  * @throws Unavailable if there are more than `most` pages
  */

@@ -2,11 +2,11 @@ import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
-/** A request that its agent cannot connect without permission from this module. */
+/** A request that its agent cannot send before this module allows it. */
 export interface HeldRequest {
-  /** Ends the request at any stage. A request that has already left is reset. */
+  /** Ends the request at any stage. A request that was already sent is reset. */
   readonly cut: (why: Error) => void;
-  /** Ends the request only if it has not left. */
+  /** Ends the request only if it has not been sent. */
   readonly giveUp: (why: Error) => void;
 }
 
@@ -14,7 +14,7 @@ const isConnecting = (socket: Socket): boolean =>
   socket.connecting || ('secureConnecting' in socket && socket.secureConnecting === true);
 
 /**
- * Calls `go` once the connection is established or has failed. Calls `go` immediately if there is nothing to wait for.
+ * Calls `go` after the connection is established or has failed. Calls `go` immediately if there is nothing to wait for.
  */
 const whenConnected = (socket: Socket, go: (error?: Error) => void): void => {
   if (!isConnecting(socket)) return go();
@@ -29,7 +29,7 @@ const whenConnected = (socket: Socket, go: (error?: Error) => void): void => {
 };
 
 /**
- * Leaves the connection to the request that waits for one. If none does, the agent closes it. Destroys a connection that
+ * Gives the connection to the next waiting request. If there is none, the agent closes it. Destroys a connection that
  * is still being established.
  */
 const returnToAgent = (socket: Socket): void => {
@@ -37,9 +37,7 @@ const returnToAgent = (socket: Socket): void => {
   else process.nextTick(() => socket.emit('free'));
 };
 
-/**
- * Returns the function through which a request receives a connection from its agent, or the reason why there is none.
- */
+/** Returns the function with which an agent gives a request its connection, or the reason why there is none. */
 const receiverOf = (request: ClientRequest): ((socket: Socket | null, error?: Error) => void) => {
   const receive: unknown = Reflect.get(request, 'onSocket');
   if (typeof receive !== 'function')
@@ -53,7 +51,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 
 /**
  * Returns the TCP handle below a connection. TLS runs on a connection, which may itself be TLS to a proxy. The TCP
- * handle is the last one below.
+ * handle is the innermost one.
  */
 const tcpHandleOf = (handle: object): object => {
   const below: unknown = Reflect.get(handle, '_parent');
@@ -61,10 +59,10 @@ const tcpHandleOf = (handle: object): object => {
 };
 
 /**
- * Makes the connection reset when it closes, as `resetAndDestroy()` does: the system discards what is still in its
- * buffers, and the other side is notified. Node offers `resetAndDestroy()` for plain sockets only. For TLS it fails
- * with ERR_INVALID_HANDLE_TYPE, and for plain sockets it ends with two errors for one request. So this function changes
- * the TCP handle that lies below both. A connection that is already ending in order can no longer be reset.
+ * Makes the connection reset when it closes, as `resetAndDestroy()` does: the system discards buffered data and
+ * notifies the other side. Node offers `resetAndDestroy()` only for plain sockets. For TLS it fails with
+ * ERR_INVALID_HANDLE_TYPE, and for plain sockets it ends with two errors for one request. So this function changes the
+ * TCP handle below both. A connection that is already closing can no longer be reset.
  */
 const resetsWhenClosed = (socket: Socket): void => {
   const handle: unknown = Reflect.get(socket, '_handle');
@@ -75,10 +73,10 @@ const resetsWhenClosed = (socket: Socket): void => {
 };
 
 /**
- * Holds a request until its connection is established, and then sends it unless `refusal` returns an error. Until then,
- * everything written to the request stays in the request itself. So its first byte leaves at that moment, or never. A
- * request without a connection does not report that it was destroyed. So this function informs the request that it will
- * get no connection.
+ * Holds a request until its connection is established. Then sends it, unless `refusal` returns an error. Until then,
+ * all written data stays in the request itself. So its first byte is sent at that moment, or never. If a request
+ * without a connection is destroyed, it emits no event. So this function notifies the request that it will get no
+ * connection.
  */
 export const holdRequest = (request: ClientRequest, refusal: () => Error | null): HeldRequest => {
   const receive = receiverOf(request);

@@ -7,44 +7,44 @@ import { Agent as HttpsAgent } from 'node:https';
 
 declare module 'node:http' {
   interface Agent {
-    /** The method through which Node hands a request to its agent. */
+    /** The method with which Node passes a request to its agent. */
     addRequest(request: ClientRequest, options: object): void;
   }
 }
 
-/** One destructive call, whichever SDK sends it. */
+/** One destructive call, sent by any SDK. */
 export interface PermittedCall {
-  /** The name of the call in messages: the permission that it needs. */
+  /** The name of the call in messages, which is the permission that it needs. */
   readonly name: string;
   readonly permit: Permit;
-  /** The caller's signal. It ends what is in flight. */
+  /** The caller's signal. It aborts what is in progress. */
   readonly signal: AbortSignal | undefined;
 }
 
-/** The path of a permitted call to the wire. */
+/** The path of a permitted call to the network. */
 export interface PermittedPath {
-  /** Ends everything that the call still waits for. An SDK receives this signal and no other. */
+  /** Aborts everything for which the call still waits. An SDK receives this signal and no other. */
   readonly signal: AbortSignal;
   /**
-   * Checks the permit for the last time where no agent makes the connection: for a stand-in in this process, or for a
-   * transport that takes no agent.
+   * Checks the permit for the last time if no agent opens the connection: for a stand-in in this process, or for a
+   * transport without an agent.
    *
    * @throws CloudfenceError if the permit does not allow the call
    */
   readonly check: () => void;
   /**
-   * Returns an agent over the same connections. It holds each request until the request's own connection is
+   * Returns an agent that uses the same connections. It holds each request until the request's own connection is
    * established, and then checks the permit.
    */
   readonly through: (agent: Agent) => Agent;
 }
 
 interface OpenPassage extends PermittedPath {
-  /** Ends the call. A request that has not left never leaves, and a request in progress is reset. */
+  /** Ends the call. A request that has not been sent is never sent, and a request in progress is reset. */
   readonly end: () => void;
   /** Returns why this module ended the call, or null. */
   readonly why: () => CloudfenceError | null;
-  /** Closes the call after it is over. A request that an SDK left behind can no longer leave. */
+  /** Closes the call after it has ended. A request that an SDK left behind can no longer be sent. */
   readonly close: () => void;
 }
 
@@ -69,8 +69,8 @@ const refusalOf = ({ permit }: PermittedCall): CloudfenceError | null => {
 };
 
 /**
- * Returns an agent of the same kind over the same connections. It passes each request to `onlooker` before the request
- * gets a connection.
+ * Returns an agent of the same kind that uses the same connections. It passes each request to `onlooker` before the
+ * request gets a connection.
  */
 const withOnlooker = <A extends Agent>(agent: A, onlooker: (request: ClientRequest) => void): A =>
   Object.create(agent, {
@@ -128,16 +128,16 @@ const openPassage = (call: PermittedCall): OpenPassage => {
 };
 
 /**
- * Sends one destructive call. The call leaves while its permit is valid, or not at all. Its answer counts while its
+ * Sends one destructive call. The call is sent while its permit is valid, or not at all. Its answer counts while its
  * permit is valid, or not at all.
  *
- * The permit is checked when the connection is established, including TLS, right before the first byte. The way there
- * may lead through a name server, a proxy, a handshake, and a queue of other requests. If the permit ends before the
- * whole answer has arrived, the connection is reset, so that bytes in a local buffer do not leave later. The same
- * happens if the caller gives up. It is then unknown whether the call took effect: only the next look shows that.
+ * The permit is checked when the connection is established, including TLS, right before the first byte. Before that,
+ * the call may wait for a name server, a proxy, a handshake, and a queue of other requests. If the permit ends before
+ * the whole answer has arrived, the connection is reset, so that buffered bytes are not sent later. The same happens if
+ * the caller aborts. It is then unknown whether the call took effect. Only the next look shows that.
  *
- * @throws ProofExpired if the permit ended and nothing has left; Unavailable if the effect is unknown, or if the caller
- * gave up before the call was sent; and what `send` throws
+ * @throws ProofExpired if the permit ended before anything was sent; Unavailable if the effect is unknown, or if the
+ * caller aborted before the call was sent; and what `send` throws
  */
 export const underPermit = async <T>(call: PermittedCall, send: (passage: PermittedPath) => Promise<T>): Promise<T> => {
   const passage = openPassage(call);
@@ -172,7 +172,7 @@ export interface ConnectionPool {
 /** Allows as many sockets as the SDKs open by default. */
 const OPTIONS = { keepAlive: true, maxSockets: 50 } as const;
 
-/** Calls `left` with the last of the requests that wait for their connections, as soon as all of them have left. */
+/** When all requests that wait for their connections have been sent, calls `left` with the last one. */
 const whenAllLeft = (left: (last: ClientRequest) => void): ((request: ClientRequest) => void) => {
   const waiting = new Set<ClientRequest>();
   const isLast = (request: ClientRequest): boolean => waiting.delete(request) && waiting.size === 0;
@@ -182,12 +182,12 @@ const whenAllLeft = (left: (last: ClientRequest) => void): ((request: ClientRequ
   };
 };
 
-/** An answer about a machine leads to questions about its disks, which leave side by side. */
+/** An answer about a machine leads to reads of its disks, which are sent concurrently. */
 const SIDE_BY_SIDE = 2;
 
 /**
- * Creates a pool. `onRequestsSent` is called whenever requests have left, and none still waits for its connection. A second
- * connection is opened while the first question is answered, and again after the pool has lost its connections.
+ * Creates a pool. `onRequestsSent` is called whenever requests have been sent and no request waits for its connection.
+ * A second connection is opened during the first request, and again after the pool has lost its connections.
  */
 export const createConnectionPool = (onRequestsSent: () => void = () => undefined): ConnectionPool => {
   const own = { http: new HttpAgent(OPTIONS), https: new HttpsAgent(OPTIONS) };

@@ -12,7 +12,7 @@ export interface CapOptions extends CommonOptions {
   readonly lift?: number;
   readonly reason?: string;
   readonly end?: boolean;
-  /** The only cluster to work on. */
+  /** The only cluster to which the command applies. */
   readonly cluster?: string;
 }
 
@@ -32,8 +32,8 @@ const refuseMisuse = ({ override, reason, end = false }: CapOptions): void => {
 };
 
 /**
- * Returns the clusters to work on. Without a change, these are all clusters. To override a cap, or to end an override, you
- * name one of several clusters.
+ * Returns the clusters to which the command applies. Without a change, these are all clusters. To override a cap, or to
+ * end an override, a person names one of several clusters.
  * @throws InvalidInput
  */
 const chosenClusters = (
@@ -98,8 +98,8 @@ const show = (
 };
 
 /**
- * Shows how much of the cap is used, overrides the cap for a while, or ends an override. Uses a person's own
- * credentials, because the functions may only read the override.
+ * Shows the use of the cap, overrides the cap for some time, or ends an override. Uses a person's own credentials,
+ * because the functions can only read the override.
  */
 export const cap = async ({ lift, ...given }: CapOptions, terminal: Terminal): Promise<number> => {
   const options = lift === undefined ? given : { override: lift, ...given };

@@ -30,8 +30,8 @@ const titleLines = ({ scenario, seed, mayMark }: Demo): readonly string[] => [
 ];
 
 /**
- * Plays a scenario in the sandbox. Returns 0 when the scenario ends as it should, judged by the sandbox's objects, and
- * 1 otherwise.
+ * Plays a scenario in the sandbox. Returns 0 if the scenario ends correctly according to the sandbox's objects, and 1
+ * otherwise.
  */
 export const demo = async (options: DemoOptions, { line }: Output): Promise<number> => {
   const json = options.json ?? false;

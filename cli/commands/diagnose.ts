@@ -27,11 +27,11 @@ export const diagnose = (target: string | undefined, options: CommonOptions, ter
 };
 
 export interface StatusOptions extends CommonOptions {
-  /** Look again and again, until Ctrl-C. */
+  /** Repeat until Ctrl-C. */
   readonly watch?: boolean;
 }
 
-/** Refusals of a release that end by themselves, or when the machine starts. */
+/** Reasons why a release is refused that end by themselves, or when the machine starts. */
 const ENDS_WITHOUT_A_PERSON: ReadonlySet<ReasonCode> = new Set(['still-off', 'return-unproven', 'lease-misdated']);
 
 const needsPerson = ({ release: { outcome, reason } }: FenceStatus): boolean =>
@@ -48,7 +48,7 @@ const exitCodeOfStatus = ({ clusters, unreachable }: Status): number => {
   return fences.length > 0 ? STILL_WAITING : 0;
 };
 
-/** Moves to the top left corner, and clears what is below. */
+/** Moves the cursor to the top left corner, and clears the screen below it. */
 const TOP = '\u001B[H\u001B[J';
 
 const show = (status: Status, { json = false, watch = false }: StatusOptions, { line, screens }: Terminal): number => {
@@ -61,7 +61,7 @@ const show = (status: Status, { json = false, watch = false }: StatusOptions, { 
 
 const EVERY_MS = 5_000;
 
-/** Shows the state of every cluster. With `--watch`, shows it again and again. Only reads. */
+/** Shows the state of every cluster. With `--watch`, repeats this. Only reads. */
 export const status = (options: StatusOptions, terminal: Terminal): Promise<number> => {
   const look = async ({ clusters: openClusters, policy, ports }: Session): Promise<number> => {
     const deadline = ports.clock.now().mono + options.timeout;

@@ -8,14 +8,14 @@ import { isAddress, openChain, openPlace } from '../incident-place.ts';
 import { type Session, withSession, type CommonOptions } from '../session.ts';
 
 export interface DoctorOptions extends CommonOptions {
-  /** Where events enter the install, if a test event is wanted. */
+  /** The entrance of events into the install, if a test event is requested. */
   readonly testEvent?: string;
 }
 
 const WITHOUT_PLACE =
   '--test-event needs `incidents` in the configuration: the bucket or the container of the install, where on-event confirms the arrival (docs/cli.md, "The test event")';
 
-/** Sends a test event with the person's credentials. Only the install can confirm it, at its place of incidents. */
+/** Sends a test event with the person's credentials. Only the install can confirm it, in its storage of incidents. */
 const testEventChecks = async (entrance: string, { settings, ports, deadline }: Session): Promise<readonly Check[]> => {
   const { incidents: address } = settings;
   if (address === undefined || !isAddress(address)) throw new InvalidInput(WITHOUT_PLACE);
@@ -25,8 +25,8 @@ const testEventChecks = async (entrance: string, { settings, ports, deadline }: 
 };
 
 /**
- * Says in words whether a fence would work from here, and ends with a verdict. Checks the credentials of the person who runs the command,
- * because a fence would use them.
+ * Reports whether a fence would work from here, and ends with a verdict. Checks the credentials of the person who runs
+ * the command, because a fence would use them.
  */
 export const doctor = (options: DoctorOptions, terminal: Terminal): Promise<number> =>
   withSession(options, terminal, async (session) => {

@@ -18,7 +18,7 @@ export interface DrillCommandOptions extends CommonOptions {
   readonly namespace: string;
   readonly image: string;
   readonly storageClass?: string;
-  /** A group that would replace the machine, and that a person has suspended. */
+  /** The group that would replace the machine, after a person has suspended it. */
   readonly suspendedGroup?: string;
   readonly fenceHere?: boolean;
   /** In ms. */
@@ -50,7 +50,7 @@ const planLines = ({ nodeName, machine, scene, cluster }: DrillFacts): readonly 
   ];
 };
 
-/** Reads one line. An input that ends, or an interruption, is no answer. */
+/** Reads one line. The end of the input, or an interruption, is not an answer. */
 const readAnswer = (terminal: Terminal, signal: AbortSignal): Promise<string> =>
   new Promise((resolve) => {
     const lines = createInterface({ input: terminal.input(), signal });
@@ -98,7 +98,7 @@ const refuseUnknownForm = ({ output }: DrillCommandOptions): void => {
     throw new InvalidInput(`${output} ends with neither .md nor .json: write one of them with --output`);
 };
 
-/** Says what the first Ctrl-C does. */
+/** Prints what the first Ctrl-C does. */
 const sayUndoing = (terminal: Terminal, interrupted: AbortSignal): (() => void) => {
   const say = (): void =>
     terminal.complain('interrupted: the drill undoes what it did. Press Ctrl-C again to leave it as it is');
@@ -132,9 +132,9 @@ const runDrill = async (
 };
 
 /**
- * Stops a machine that a person allows to be stopped, and measures how the installed Cloudfence reacts. A pipeline that
- * is cancelled or a terminal that is closed must not leave the machine off. The first Ctrl-C ends the drill and lets it
- * clean up. A second one ends the cleanup.
+ * Stops the machine of a labelled Node, and measures how the installed Cloudfence reacts. A cancelled pipeline or a
+ * closed terminal must not leave the machine off. The first Ctrl-C ends the drill and lets it clean up. A second one
+ * ends the cleanup.
  */
 export const drill = (options: DrillCommandOptions, terminal: Terminal): Promise<number> => {
   refuseUnknownForm(options);

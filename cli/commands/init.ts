@@ -30,7 +30,7 @@ const CLI_FILE = 'cloudfence.yml';
 const fileFor = ({ writer }: Survey, { output, stage, for: reader }: InitOptions): string =>
   output ?? (reader === 'cli' ? CLI_FILE : writer.file(stage));
 
-/** The schemas are in a checkout and in a release, beside `stages/`. */
+/** The schemas are in a checkout and in a release, next to `stages/`. */
 const schemaFor = (file: string, { writer }: Survey, reader: StageFileReader): string | null =>
   reader === 'functions' && file === writer.file(path.basename(file).split('.')[0] ?? '')
     ? `../infra/schemas/${writer.schema}`
@@ -50,7 +50,7 @@ const absolutePaths = (list: string): string =>
     .map((file) => (file === '' ? file : path.resolve(file)))
     .join(path.delimiter);
 
-/** A file that exists may hold what a person wrote. */
+/** An existing file may contain a person's changes. */
 const write = async (file: string, text: string, force: boolean): Promise<void> => {
   await mkdir(path.dirname(file), { recursive: true });
   try {
@@ -97,7 +97,7 @@ const show = (found: Survey, options: InitOptions, file: string, text: string, {
   for (const step of stepsFor(found, options, file)) say(`  ${step}`);
 };
 
-/** Looks at clusters and their cloud, writes a file for them, and prints the steps that remain. */
+/** Reads clusters and their cloud, writes a file for them, and prints the remaining steps. */
 export const init = async (options: InitOptions, terminal: Terminal): Promise<number> => {
   const { clock, complain } = terminal;
   const kubeconfig = kubeconfigFiles(readEnvironment(), options);

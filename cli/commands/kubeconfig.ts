@@ -16,7 +16,7 @@ export interface KubeconfigOptions {
   readonly timeout: number;
 }
 
-/** Prints a kubeconfig of the service account that infra/kubernetes/rbac.yaml creates, and nothing else. */
+/** Prints only a kubeconfig of the service account that infra/kubernetes/rbac.yaml creates. */
 export const kubeconfig = async (
   { context, name, server, timeout, ...flags }: KubeconfigOptions,
   output: Output,
@@ -37,7 +37,7 @@ export interface AccountKubeconfig {
   readonly context: string | null;
   /** The name of the cluster in the new kubeconfig. */
   readonly name: string;
-  /** Where the functions reach the API server, if not at the address that this person uses. */
+  /** The address at which the functions reach the API server, if it differs from this person's address. */
   readonly server: string | null;
 }
 
@@ -52,7 +52,8 @@ const kubeconfigYaml = (name: string, server: string, { token, ca }: AccountToke
   });
 
 /**
- * Returns a kubeconfig for Cloudfence's own service account. Anyone who has the text has the rights of the account.
+ * Returns a kubeconfig for Cloudfence's own service account. Anyone who has the kubeconfig has the rights of the
+ * account.
  * @throws InvalidConfiguration, Unavailable, PermissionDenied, Refused
  */
 export const accountKubeconfig = async (

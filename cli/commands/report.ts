@@ -37,7 +37,7 @@ interface Destination {
   readonly write: (report: Report) => string;
 }
 
-/** Reads `report.html` as a file of that form, and `html` as that form on standard output. */
+/** Reads `report.html` as a file with that format, and `html` as that format on standard output. */
 const destinationOf = (output: string): Destination => {
   const [form = '', ...before] = output.split('.').reverse();
   const write = formats[form];
@@ -81,7 +81,7 @@ const save = async (file: string, text: string): Promise<void> => {
   }
 };
 
-/** Tells what happened, from the incidents that are kept. Asks no cluster. An object that cannot be read is named. */
+/** Reports what happened, from the stored incidents. Contacts no cluster. Reports objects that cannot be read. */
 export const report = async (
   target: string | undefined,
   options: ReportOptions,

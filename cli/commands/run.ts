@@ -17,7 +17,7 @@ import { beginsNothing } from '../../fencing/model/policy.ts';
 import { sweep as sweepAll, type SweepOutcome } from '../../fencing/sweep/sweep.ts';
 import { releaseFenced, releaseNamed, type ReleaseTools } from '../../config/release.ts';
 
-/** Says which machine a name led to, so that a person sees which machine Cloudfence asks about. */
+/** Prints the machine to which a name led, so that a person sees about which machine Cloudfence asks. */
 const sayWhere = (target: string, { machine, cluster, node }: NamedMachine, { complain }: Terminal): void => {
   if (target === machine) return;
   const place = [node === null ? '' : ` on Node ${node}`, cluster === null ? '' : ` in cluster ${cluster}`].join('');
@@ -57,9 +57,8 @@ const eventText = async (file: string): Promise<string> => {
 };
 
 /**
- * Handles an event, or many, as if it had just arrived. If a part of it cannot be read, the command names that part and
- * does nothing at all.
- * `dryRun` may be anywhere in the event.
+ * Handles an event, or many, as if it had just arrived. If a part of it cannot be read, the command reports that part
+ * and does nothing. `dryRun` may be anywhere in the event.
  */
 export const replay = (file: string, options: CommonOptions, terminal: Terminal): Promise<number> =>
   withSession(options, terminal, async (session) => {
@@ -90,10 +89,7 @@ export const replay = (file: string, options: CommonOptions, terminal: Terminal)
     return code;
   });
 
-/**
- * Returns the outcome for a cluster that gave no answer. This is a result too: the state of its Nodes is unknown, not
- * fine.
- */
+/** Returns the outcome for a cluster that did not answer. This is also a result: the state of its Nodes is unknown. */
 const unansweredBy = ({ cluster, error }: SweepOutcome['unreachable'][number], dryRun: boolean): Outcome => ({
   ...outcomeOfError(error, dryRun),
   cluster,
@@ -124,7 +120,7 @@ const refuseMisuse = (target: string | undefined, { accept, all = false }: Relea
   if (accept?.trim() === '') throw new InvalidInput('--accept requires a reason: say what you checked');
 };
 
-/** If nothing identifies the machine of one Node, the release of the others continues. */
+/** If nothing identifies the machine of one Node, the other fences are still released. */
 const toolsOf = (session: Session): ReleaseTools => ({
   ...session,
   openClusters: session.clusters,
@@ -137,7 +133,7 @@ const toolsOf = (session: Session): ReleaseTools => ({
   }),
 });
 
-/** Returns the outcome for the target, or those for all fences. */
+/** Returns the outcome for the target, or the outcomes of all fences. */
 const released = async (
   target: string | undefined,
   accepted: string | null,
@@ -149,7 +145,7 @@ const released = async (
   return Promise.all(fenced.map((one) => releaseFenced(one, accepted, tools)));
 };
 
-/** Releases fences, with the usual proof or on a person's word. */
+/** Releases fences, with the usual proof or because a person confirms the return. */
 export const release = async (
   target: string | undefined,
   options: ReleaseOptions,

@@ -14,17 +14,17 @@ export interface SandboxOptions {
   readonly cloud: string;
   /** Where the kubeconfig, the variables, and the events are written. */
   readonly folder: string;
-  /** Whether the functions of Cloudfence run in it, too. */
+  /** Whether the functions of Cloudfence also run in it. */
   readonly installed?: boolean;
 }
 
 const asJson = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
 
-/** The configuration of the CLI. It may be JSON, because JSON is YAML. */
+/** The configuration of the CLI. It is written as JSON, because JSON is valid YAML. */
 const configurationOf = ({ cluster }: Practice, kubeconfig: string, incidents: string): string =>
   asJson({ incidents, clusters: [{ name: cluster, kubeconfig }] });
 
-/** A kubeconfig may be JSON, too. */
+/** A kubeconfig may also be JSON. */
 const kubeconfigOf = ({ api, cluster: name, users }: Practice): string => {
   const cluster = { server: api.url, 'certificate-authority-data': Buffer.from(api.ca).toString('base64') };
   const config = {
@@ -41,15 +41,15 @@ const kubeconfigOf = ({ api, cluster: name, users }: Practice): string => {
 const exportLines = (variables: Readonly<Record<string, string>>): readonly string[] =>
   Object.entries(variables).map(([name, value]) => `export ${name}='${value.replaceAll("'", `'\\''`)}'`);
 
-/** Holds the address at which the commands of another terminal reach the sandbox. */
+/** Contains the address at which commands in another terminal reach the sandbox. */
 const controlFile = (folder: string): string => path.join(folder, 'control');
 
 /** Marks a folder of a sandbox. */
 const MARKER = '.cloudfence-sandbox';
 
 /**
- * Never writes among a person's own files.
- * @throws InvalidInput if the folder holds something else
+ * Uses a new or an old sandbox folder, and never writes into a folder with other files.
+ * @throws InvalidInput if the folder contains other files
  */
 const claimFolder = async (folder: string): Promise<void> => {
   await mkdir(folder, { recursive: true });
@@ -81,7 +81,7 @@ const writeAccess = async (practice: Practice, control: string, folder: string):
   await writeFile(controlFile(folder), control);
 };
 
-/** Writes each event that is new into a file, so that `cloudfence replay` can read it. Returns the number of events. */
+/** Writes each new event into a file, so that `cloudfence replay` can read it. Returns the number of events. */
 const writeEvents = async (
   practice: Practice,
   folder: string,
@@ -126,7 +126,7 @@ const answer = (practice: Practice, command: string, { line, complain }: Termina
 };
 
 /**
- * Reads commands until `quit`. The end of the input does not end the sandbox, so that it can run in the background.
+ * Reads commands until `quit`. The end of the input does not end the sandbox, so the sandbox can run in the background.
  * At the end, the input is destroyed: a pipe that stays open would keep the process alive.
  */
 const readCommands = (practice: Practice, terminal: Terminal, ending: AbortController): void => {
@@ -138,7 +138,7 @@ const readCommands = (practice: Practice, terminal: Terminal, ending: AbortContr
   });
 };
 
-/** The end of the sandbox also ends the functions, wherever they are. */
+/** The end of the sandbox also ends the functions, whatever they are doing. */
 const runFunctions = async (
   practice: Practice,
   folder: string,
@@ -199,7 +199,7 @@ const addressIn = async (folder: string): Promise<string> => {
   }
 };
 
-/** Sends a command to the sandbox of another terminal. */
+/** Sends a command to the sandbox in another terminal. */
 const send = async (command: string, { folder }: SandboxOptions, { line }: Terminal): Promise<number> => {
   const url = await addressIn(folder);
   const response = await fetch(url, { method: 'POST', body: command }).catch((cause: unknown) => {
@@ -213,6 +213,6 @@ const send = async (command: string, { folder }: SandboxOptions, { line }: Termi
   return 0;
 };
 
-/** Serves the embedded cloud and cluster, or sends a command to those that another terminal serves. */
+/** Serves the simulated cloud and cluster, or sends a command to a sandbox in another terminal. */
 export const sandbox = (words: readonly string[], options: SandboxOptions, terminal: Terminal): Promise<number> =>
   words.length === 0 ? serve(options, terminal) : send(words.join(' '), options, terminal);

@@ -25,7 +25,10 @@ interface AwsFunctionEnvironment {
   readonly queueUrl: string | null;
   readonly deadLetterQueueUrl: string | null;
   readonly archiveArn: string | null;
-  /** The bucket of incidents, the ARN of the topic that hears of them, and an endpoint in place of the services' own. */
+  /**
+   * The bucket of incidents, the ARN of the topic for messages about them, and an endpoint that replaces the services'
+   * own.
+   */
   readonly incidentBucket: string | null;
   readonly incidentTopic: string | null;
   readonly endpoint: string | null;
@@ -34,7 +37,7 @@ interface AwsFunctionEnvironment {
   readonly ruleArns: readonly string[];
   /** The namespace of the metrics. */
   readonly namespace: string;
-  /** Names of the functions that fence, and of those that only read, for the doctor. */
+  /** Names of the functions that fence, and of those that only read. The doctor uses them. */
   readonly fencers: readonly string[];
   readonly readers: readonly string[];
   /** The name of the install, `<service>-<stage>`, for the doctor's test events. */
@@ -109,7 +112,7 @@ const lambdaClient = async (region: string | null): Promise<LambdaClient> =>
 
 export const lazyDependencies = (): (() => Promise<DoctorDependencies>) => memoized(createDependencies);
 
-/** The client of SQS finds the credentials that sign these calls. Its code is there anyway. */
+/** The SQS client finds the credentials with which these calls are signed. Its code is loaded in any case. */
 const inSignedCalls = (
   client: () => Promise<SQSClient>,
   environment: AwsFunctionEnvironment,
@@ -211,8 +214,8 @@ const describeTerritory = ({ account, region }: ServedTerritory): string =>
 
 /**
  * Returns why this install does not serve the item, or null if it does. An install serves its own region of its own
- * account, and the configured territories. Elsewhere the same id is not found, and "not found" must never contribute to
- * a proof.
+ * account, and the configured territories. In other accounts and regions, the same id is not found, and "not found"
+ * must never contribute to a proof.
  */
 export const whyNotServed = (
   { account, region }: Pick<WorkItem, 'account' | 'region'>,
@@ -243,8 +246,8 @@ interface MetricLine {
 }
 
 /**
- * Returns a log line in CloudWatch's embedded metric format, which is also a metric. One line holds all measures of one
- * moment, each under its own dimensions.
+ * Returns a log line in CloudWatch's embedded metric format, which is also a metric. One line contains all measures of
+ * one moment, each with its own dimensions.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
 export const embeddedMetricLine = (
@@ -285,7 +288,7 @@ const askFunction = async (
   );
 };
 
-/** Returns the functions of this install with roles of their own, by name. */
+/** Returns the functions of this install that have their own roles, by name. */
 const functionsWithOwnRole = (
   client: () => Promise<LambdaClient>,
   { fencers, readers }: AwsFunctionEnvironment,

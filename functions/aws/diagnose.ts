@@ -5,7 +5,7 @@ import { lazyDependencies } from './dependencies.ts';
 
 /**
  * Says why pods wait for their volumes: `{"target": "pod/prod/db-0"}`, or shows the state of every cluster:
- * `{"question": "status"}`. Its role may only read.
+ * `{"question": "status"}`. Its role only allows reads.
  */
 export const diagnose = (getDependencies: () => Promise<NamingDependencies>): LambdaFunction<DiagnoseResult> =>
   lambdaHandler(diagnoseWith(getDependencies));

@@ -4,7 +4,7 @@ import type { DoctorDependencies } from '../dependencies.ts';
 import { lambdaHandler, type LambdaFunction } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
 
-/** The error carries no stack, because Lambda would return it to the caller. */
+/** The error contains no stack, because Lambda would return it to the caller. */
 const failing = (diagnosis: DoctorReport): Error => {
   const error = new Error(describeFailedChecks(diagnosis.checks));
   error.name = 'ChecksFailed';
@@ -13,8 +13,8 @@ const failing = (diagnosis: DoctorReport): Error => {
 };
 
 /**
- * Runs the doctor in Lambda. Lambda has no status code: only a function that throws counts as failed. If a check fails,
- * this function logs all checks and throws.
+ * Runs the doctor in Lambda. Lambda has no status code, so only a function that throws counts as failed. If a check
+ * fails, this function logs all checks and throws.
  */
 export const doctor = (getDependencies: () => Promise<DoctorDependencies>): LambdaFunction<DoctorResult> => {
   const answering = lambdaHandler(diagnose(getDependencies));

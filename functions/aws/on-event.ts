@@ -10,15 +10,15 @@ import { confirmTestEvents } from '../test-event.ts';
 import { handlerWithDoctor } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
 
-/** Lists the messages that the queue delivers again because something failed. SQS deletes all others. */
+/** Lists the messages that the queue must deliver again because something failed. SQS deletes all others. */
 interface BatchAnswer {
   readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
 }
 
 /**
- * Processes a batch of SQS messages. Each message is acknowledged with a stated outcome, sent again with a delay, sent
- * to the dead-letter queue with its reason, or, after a failure, returned for redelivery. The result of one message
- * never affects another message. An event that a person sends without a queue gets the outcomes as its answer.
+ * Processes a batch of SQS messages. Each message is acknowledged with an outcome, sent again with a delay, sent to the
+ * dead-letter queue with its reason, or returned for redelivery after a failure. The result of one message never
+ * affects another message. An event that a person sends without a queue gets the outcomes as its answer.
  */
 export const onEvent =
   (getDependencies: () => Promise<FunctionDependencies>) =>
@@ -54,15 +54,15 @@ export const handler = handlerWithDoctor(lazyDependencies(), onEvent);
 
 /** A message of the queue, or an event that arrived without one. */
 interface Received extends Message {
-  /** What names this delivery to the queue; null if it is not known. */
+  /** The receipt of this delivery; null if it is not known. */
   readonly receipt: string | null;
-  /** How often the queue has delivered the message, this time included. */
+  /** How often the queue has delivered the message, including this time. */
   readonly receives: number;
 }
 
 /**
- * Lets a failed message come back after seconds. Otherwise it stays invisible until the queue's visibility timeout ends,
- * and it does so if this call fails.
+ * Makes a failed message visible again after this number of seconds. Otherwise, or if this call fails, the message
+ * stays invisible until the queue's visibility timeout ends.
  * https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
  */
 const postpone = async (

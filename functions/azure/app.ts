@@ -3,13 +3,13 @@ import { onEvent as onEventOver } from './on-event.ts';
 import { lazyDependencies } from './dependencies.ts';
 
 /**
- * Registers the functions that run under the identity that fences. Azure runs all functions of an app in one process.
- * https://learn.microsoft.com/azure/azure-functions/functions-reference-node
+ * Registers the functions that use the identity with the permissions of a fence. Azure runs all functions of an app in
+ * one process. https://learn.microsoft.com/azure/azure-functions/functions-reference-node
  */
 
 const getDependencies = lazyDependencies();
 
-/** Loads a function when it is called first: a cold start for an event needs none of the others. */
+/** Loads a function when it is first called, so that a cold start for one function does not load the others. */
 const onFirstCall =
   <Args extends readonly unknown[], Answer>(load: () => Promise<(...args: Args) => Promise<Answer>>) =>
   async (...args: Args): Promise<Answer> =>

@@ -14,17 +14,17 @@ import type { WorkItem } from '../messages.ts';
 import { metricFields } from '../metrics.ts';
 import { clustersOf, type DoctorDependencies, incidentsAt, memoized } from '../dependencies.ts';
 
-/** What the environment of a function on Azure contains, besides `CLOUDFENCE_SETTINGS` and the function's place. */
+/** The environment of a function on Azure, without `CLOUDFENCE_SETTINGS` and the function's region. */
 interface AzureFunctionEnvironment {
   /** Host of the Service Bus namespace. The platform's own trigger reads the same variable. */
   readonly busHost: string | null;
   /** Names of queues. */
   readonly eventsQueue: string | null;
   readonly deadLettersQueue: string | null;
-  /** URLs of the container of incidents, and of the endpoint of the topic that hears of them. */
+  /** URLs of the container of incidents, and of the endpoint of the topic for messages about them. */
   readonly incidentContainer: string | null;
   readonly incidentTopic: string | null;
-  /** Names of the resource groups whose machines are served. An empty list means all that there are. */
+  /** Names of the resource groups whose machines are served. An empty list means all groups. */
   readonly groups: readonly string[];
   /** How long an invocation may run, in ms. */
   readonly lasts: number;
@@ -40,7 +40,7 @@ const readAzureFunctionEnvironment = (): AzureFunctionEnvironment => ({
   lasts: readTimeLimit(),
 });
 
-/** Replaces what an event names, such as a scale set, with its machines. */
+/** Replaces other objects that an event names, such as a scale set, with their machines. */
 export type ExpandScaleSets = (named: readonly MachineId[], signal: AbortSignal) => Promise<readonly MachineId[]>;
 
 export interface AzureDependencies extends DoctorDependencies {
@@ -69,7 +69,7 @@ const createDependencies: GetDependencies = async () => {
   const environment = readAzureFunctionEnvironment();
   const { subscription, endpoint } = readAzureVariables(readVariable);
   const settings = await loadFunctionSettings();
-  // The import loads the SDK. An instance can start without it.
+  // The import loads the SDK. An instance can start without the SDK.
   const { openAzure } = await import('../../providers/azure/plugin/open.ts');
   const openedCloud = await openAzure({ subscription, endpoint, onRequestsSent: () => connectClustersAhead(opened) });
   const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
@@ -130,8 +130,8 @@ const requireQueue = (queue: string | null, variable: string): string => {
 };
 
 /**
- * Sends messages with a delay: Service Bus holds a message back until it is due, so the queue is the timer. The sender
- * is loaded only when there is a message to send, because most events need no queue.
+ * Sends messages with a delay. Service Bus holds a message back until it is due, so the queue serves as the timer. The
+ * sender is loaded only when there is a message to send, because most events need no queue.
  */
 export const serviceBusQueues = (
   send: () => Promise<SendMessage>,

@@ -3,8 +3,8 @@ import { webhook as webhookOver } from './webhook.ts';
 import { lazyDependencies } from './dependencies.ts';
 
 /**
- * Registers the endpoint that is open to the internet. It is an app of its own, whose identity can only send messages
- * to the events queue.
+ * Registers the endpoint that is open to the internet. It is a separate app, whose identity can only send messages to
+ * the events queue.
  */
 
 export const webhook = webhookOver(lazyDependencies());

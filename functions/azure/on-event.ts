@@ -40,7 +40,7 @@ const expandBatch = async (
 /**
  * Processes a batch of Service Bus messages. Each message ends with a stated outcome, is sent again with a delay, or is
  * sent to the dead-letter queue with its reason. The result of one message never affects another message. If a message
- * cannot even be sent to a queue, this function throws and Service Bus delivers the batch again. That is harmless,
+ * cannot be sent to any queue, this function throws, and Service Bus delivers the batch again. That is harmless,
  * because each look reads the current state.
  */
 export const onEvent =

@@ -16,14 +16,14 @@ const TRY_LATER = emptyResponse(503);
  * https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas
  */
 const LARGEST_MESSAGE = 190_000;
-/** An OPTIONS request that is not a handshake brings no event. */
+/** An OPTIONS request that is not a handshake contains no event. */
 const NOT_ALLOWED = emptyResponse(405);
 
 const OWN_MESSAGE_FAULT = describeFault(ownMessageRejected);
 
 /**
  * Rejects a message in Cloudfence's own format, because Cloudfence never sends its messages through this endpoint. The
- * message goes to the dead-letter queue, where people look, and nowhere else.
+ * message goes only to the dead-letter queue, where people look.
  */
 const refused = async (
   body: string,
@@ -36,7 +36,7 @@ const refused = async (
   return jsonResponse(400, { error: OWN_MESSAGE_FAULT });
 };
 
-/** Rejects what no queue accepts. Event Grid does not send it again, so the log is the only trace of it. */
+/** Rejects messages that no queue accepts. Event Grid does not send it again, so the log is the only trace of it. */
 const tooLarge = async (
   bytes: number,
   getDependencies: GetDependencies,

@@ -23,28 +23,28 @@ export interface GcpFunctionEnvironment {
   readonly audience: string | null;
   readonly caller: string | null;
   /**
-   * The account with which the function doctor sends its questions, and the address that it sends them to. That account
-   * has no other permission.
+   * The account with which the function doctor sends its questions, and the address to which it sends them. That
+   * account has no other permission.
    */
   readonly doctor: string | null;
   readonly askedAt: string | null;
   /** Whether this process runs in Cloud Run, and not on someone's laptop. */
   readonly inCloudRun: boolean;
-  /** Where to get the keys that verify tokens, if not from Google's own address. */
+  /** The URL of the keys that verify tokens, if it is not Google's own. */
   readonly certificatesUrl: string | null;
-  /** Whether Cloud Run checks each request before it passes the request on. */
+  /** Whether Cloud Run checks each request before it forwards the request. */
   readonly behindCloudRun: boolean;
   /** Full names of topics. */
   readonly againTopic: string | null;
   readonly deadLetterTopic: string | null;
-  /** The bucket of incidents, and the full name of the topic that hears of them. */
+  /** The bucket of incidents, and the full name of the topic for messages about them. */
   readonly incidentBucket: string | null;
   readonly incidentTopic: string | null;
   /** How long the platform lets a request run, in ms. */
   readonly lasts: number;
 }
 
-/** @throws InvalidConfiguration when a variable cannot be used */
+/** @throws InvalidConfiguration if a variable is invalid */
 export const readGcpFunctionEnvironment = (): GcpFunctionEnvironment => ({
   projects: readList('CLOUDFENCE_PROJECTS'),
   audience: readVariable('CLOUDFENCE_AUDIENCE'),
@@ -136,7 +136,7 @@ const createDependencies = async (): Promise<GcpDependencies> => {
 export const lazyDependencies = (): (() => Promise<GcpDependencies>) => memoized(createDependencies);
 
 /**
- * The attribute of a waiting message that holds the time before which no look is needed (epoch ms):
+ * The attribute of a waiting message with the time before which no look is needed (epoch ms):
  * docs/decisions/0006-waiting-on-pub-sub.md.
  */
 export const NOT_BEFORE = 'notBefore';
@@ -194,7 +194,7 @@ const shortened = (reason: string): string =>
 
 /**
  * Returns why this install does not serve the item, or null if it does. An install serves its own project and the
- * configured projects. A machine id names its project, whatever the source of the event.
+ * configured projects. A machine id contains its project, whatever the source of the event.
  */
 export const whyNotServed = (
   { machine, account }: Pick<WorkItem, 'machine' | 'account'>,
@@ -220,7 +220,7 @@ const severities: Readonly<Record<string, Severity>> = {
   'not-let-in': 'WARNING',
 };
 
-/** Adds the two fields that Cloud Logging shows to the common log line. */
+/** Adds the two fields that Cloud Logging shows to a log line. */
 const logLine = (line: object): string => {
   const { decision: what, says } = { decision: '', says: '', ...line };
   return JSON.stringify({ severity: severities[what] ?? 'INFO', message: `${what}: ${says}`, ...line });

@@ -10,7 +10,7 @@ export const doctor = (getDependencies: () => Promise<GcpDependencies>): HttpHan
   );
 
 /**
- * Reports whether the doctor forwards its questions. A deployed doctor runs as an account that may only ask the
+ * Returns whether the doctor forwards its questions. A deployed doctor runs as an account that may only ask the
  * function that fences. On a laptop it runs the checks itself.
  */
 const forwardsQuestions = (): boolean => {

@@ -62,10 +62,7 @@ const statusFor = (error: CloudfenceError, hasToken: boolean): number => {
   return hasToken ? 403 : 401;
 };
 
-/**
- * Returns the answer to a caller that is not authorized, which states no more than that. Returns null for a caller that
- * may push.
- */
+/** Returns the answer to a caller that is not authorized, without any details. Returns null if the caller may push. */
 export const rejectUnauthorized = async (
   { headers }: HttpRequest,
   { letIn, log }: GcpDependencies,
@@ -83,7 +80,7 @@ export const rejectUnauthorized = async (
 
 /**
  * The doctor forwards its questions to a function that runs as the account that fences, because only that account's
- * access decides whether a fence works.
+ * access matters.
  */
 
 const question = z.looseObject({ question: z.string() });

@@ -13,7 +13,7 @@ const TOO_EARLY = { status: 429 };
 const RETRY = { status: 503 };
 
 /**
- * Processes what Pub/Sub pushes (a log entry from the sink, or one of Cloudfence's own messages that waited) and
+ * Processes messages that Pub/Sub pushes (a log entry from the sink, or one of Cloudfence's own waiting messages) and
  * CloudEvents from Eventarc. The message is acknowledged with a stated outcome, published again with the time before
  * which no look is needed, or published as a dead letter with its reason. Only a failed message is returned for
  * redelivery.

@@ -5,7 +5,7 @@ import { type GcpDependencies, lazyDependencies } from './dependencies.ts';
 
 /**
  * Runs the sweep for Cloud Scheduler, which treats any 2xx as success. The doctor function also sends its questions
- * here, because this function runs as the account that fences. The doctor is authorized for its questions only.
+ * here, because this function runs as the account that fences. The doctor's account may only ask its questions.
  */
 export const sweep =
   (getDependencies: () => Promise<GcpDependencies>): HttpHandler =>

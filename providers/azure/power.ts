@@ -12,7 +12,7 @@ import type { Vm } from './machines.ts';
 
 /** What ARM's answer proves about a machine: its power state, its boot generation, and the evidence. */
 
-/** What ARM's answer says about power, in lower case. Null where it says nothing. */
+/** The parts of ARM's answer about power, in lower case. Null if the answer does not contain it. */
 interface Statuses {
   readonly power: string | null;
   readonly provisioning: string | null;
@@ -23,7 +23,7 @@ interface Statuses {
 
 /**
  * Returns the status of one kind. Statuses have the form `<kind>/<value>`, in any letter case, and one list mixes
- * several kinds. Two different values of one kind say nothing.
+ * several kinds. If there are two different values of one kind, neither is used.
  */
 const statusOf = (vm: Vm, kind: string) => {
   const prefix = `${kind}/`;
@@ -45,7 +45,7 @@ export const statusesOf = (vm: Vm): Statuses => ({
 
 /**
  * Returns how the last operation ended. Both the model and the view report this, and the view appends an error code.
- * The operation has succeeded only if neither denies it.
+ * The operation has succeeded only if neither of them contradicts that.
  */
 const provisioningOf = (vm: Vm): string | null => {
   const model = vm.provisioningState?.toLowerCase() ?? null;
@@ -60,10 +60,9 @@ export interface VmWithDisk {
 }
 
 /**
- * Returns what the answer proves. `deallocated`, and `stopped` in two reads, prove something only while no operation is
- * running, because a starting machine is also `stopped` for a moment. During an operation these states mean neither off
- * nor starting, so Cloudfence waits.
- * https://learn.microsoft.com/azure/virtual-machines/states-billing
+ * Returns what the answer proves. `deallocated`, and `stopped` in two reads, are proof only while no operation is
+ * running, because a starting machine is also `stopped` for a moment. During an operation, these states mean neither
+ * off nor starting, so Cloudfence waits. https://learn.microsoft.com/azure/virtual-machines/states-billing
  */
 export const classifyPower = (seen: VmWithDisk): Power => {
   const { power, provisioning } = statusesOf(seen.vm);
@@ -90,8 +89,8 @@ export const classifyPower = (seen: VmWithDisk): Power => {
 const IN_BETWEEN: ReadonlySet<string | null> = new Set(['creating', 'updating', 'deleting', 'migrating']);
 
 /**
- * True when the machine may be hibernated. Any sign of hibernation counts. A machine that can hibernate must show a
- * plain deallocation, because hibernation has the same power state and only the OS disk differs.
+ * Returns whether the machine may be hibernated. Any sign of hibernation counts. A machine that can hibernate must show
+ * a plain deallocation, because hibernation has the same power state and only the OS disk differs.
  * https://learn.microsoft.com/azure/virtual-machines/hibernate-resume
  */
 const mayBeHibernated = ({ vm, osDiskState }: VmWithDisk, power: 'stopped' | 'deallocated'): boolean => {
@@ -101,8 +100,8 @@ const mayBeHibernated = ({ vm, osDiskState }: VmWithDisk, power: 'stopped' | 'de
 };
 
 /**
- * Returns the power, and whether the machine is off apart from a running operation. A detach turns a deallocated
- * machine into one that is being updated.
+ * Returns the power state, and whether the machine is off apart from a running operation. A detach gives a deallocated
+ * machine the state "updating".
  */
 const powerOf = (seen: VmWithDisk): Pick<MachineFacts, 'power' | 'offUnderOperation'> => {
   const power = classifyPower(seen);
@@ -116,9 +115,9 @@ interface ReadResult {
   readonly machine: MachineId;
   readonly vm: Vm;
   readonly requestId: string;
-  /** Null when the OS disk could not be read, because it is unmanaged or gone. */
+  /** Null if the OS disk could not be read, because it is unmanaged or gone. */
   readonly osDisk: Disk | null;
-  /** What the data disks say, by id. Null when they were not asked. */
+  /** The answers of the data disks, by id. Null if they were not read. */
   readonly dataDisks: ReadonlyMap<string, Disk | null> | null;
 }
 
@@ -146,9 +145,9 @@ export const knownMachineFacts = ({ machine, vm, requestId, osDisk, dataDisks }:
 
 /**
  * Returns the generation. Azure hands over the OS disk at each start and deallocation, and the time of the handover
- * tells boots apart. If the disk cannot be read, the time of the last operation tells boots apart. Every detach by
- * Cloudfence or the CSI driver changes that time as well, so such a generation drifts. The text keeps the two kinds
- * distinct, and it keeps the machine distinct from the next one with its name.
+ * distinguishes boots. If the disk cannot be read, the time of the last operation is used instead. Every detach by
+ * Cloudfence or the CSI driver also changes that time, so such a generation drifts. The text distinguishes the two
+ * kinds, and distinguishes the machine from the next one with its name.
  */
 const generationOf = (vmId: string | null, owned: Date | null, { provisionedAt }: Statuses): string | null => {
   if (vmId === null) return null;
@@ -175,7 +174,7 @@ const evidenceOf = (statuses: Statuses, osDisk: Disk | null, rest: Evidence): Ev
 
 /**
  * Returns the facts for an id that ARM does not know. That alone proves nothing: with wrong credentials or in another
- * tenant, the answer looks the same.
+ * tenant, the answer is the same.
  */
 export const missingMachineFacts = (machine: MachineId, state: string): MachineFacts => ({
   ...emptyMachineFacts(machine),
@@ -184,7 +183,7 @@ export const missingMachineFacts = (machine: MachineId, state: string): MachineF
   evidence: { state, readFrom: READ_FROM },
 });
 
-/** Returns the facts when nothing can be proved about the machine from here. */
+/** Returns the facts if nothing can be proved about the machine from here. */
 export const unknownMachineFacts = (machine: MachineId, state: string): MachineFacts => ({
   ...emptyMachineFacts(machine),
   power: 'unknown',

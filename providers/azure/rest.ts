@@ -16,8 +16,8 @@ import { withCloudfenceErrors } from './errors.ts';
 import type { DefaultAzureCredential } from '@azure/identity';
 
 /**
- * Calls the Azure services for which one call is enough and no SDK is needed. An SDK for each would be many times the
- * size of the call.
+ * Calls Azure services for which a single call is sufficient and no SDK is needed. An SDK for each service would be
+ * many times larger than the code of the call.
  */
 
 export interface RestOptions {
@@ -95,7 +95,7 @@ const usualCredential = async (): Promise<DefaultAzureCredential> =>
   new (await import('@azure/identity')).DefaultAzureCredential();
 
 /**
- * Uses the identity that the environment gives, such as a managed one. The first request that needs a token loads it.
+ * Uses the identity from the environment, such as a managed identity. The first request that needs a token loads it.
  */
 export const lazyCredential = (): Pick<DefaultAzureCredential, 'getToken'> => {
   let opened: Promise<DefaultAzureCredential> | null = null;

@@ -6,7 +6,7 @@ import { restCall, type RestOptions } from './rest.ts';
 /** A message for a Service Bus queue. */
 export interface OutgoingMessage {
   readonly text: string;
-  /** The earliest delivery time of the message (epoch ms). Null means at once. */
+  /** The earliest delivery time of the message (epoch ms). Null means immediately. */
   readonly notBefore: number | null;
   readonly properties: Readonly<Record<string, string>>;
 }
@@ -22,7 +22,7 @@ const SCOPE = 'https://servicebus.azure.net/.default';
 const SENDING_LASTS_MS = 10_000;
 
 /**
- * Quotes the value of a property. Properties travel as headers. Characters that headers or quotes cannot contain are
+ * Quotes the value of a property. Properties are sent as headers. Characters that headers or quotes cannot contain are
  * replaced.
  */
 const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?')}"`;

@@ -1,10 +1,10 @@
 import type { TestChain } from '../plugin.ts';
 
-/** The chain of test events on Azure, which begins in the queue behind Event Grid. */
+/** The chain for test events on Azure, which begins in the queue behind Event Grid. */
 
 /**
- * Returns the chain behind a queue. Only Azure can put events on a system topic, so a test event begins in the queue that
- * Event Grid delivers into.
+ * Returns the chain behind a queue. Only Azure can put events on a system topic, so a test event begins in the queue to
+ * which Event Grid delivers.
  */
 export const testChainOf = (send: (text: string) => Promise<void>): TestChain => ({
   path: 'queue events → on-event',

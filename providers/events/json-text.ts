@@ -6,14 +6,14 @@ const MOST_CHARACTERS = 64 * 1024 * 1024;
 const MOST_ENTRIES = 20_000;
 
 /**
- * How much of one event is read. The sender of an event must not decide how long that takes or how much memory it
+ * The limits for reading one event. The sender of an event must not determine how long that takes or how much memory it
  * needs.
  */
 export interface ReadBudget {
   readonly left: () => number;
-  /** Spends characters. Returns false when that is more than is left. */
+  /** Uses up characters. Returns false if too few are left. */
   readonly spend: (characters: number) => boolean;
-  /** Spends entries or lines in the same way. */
+  /** Uses up entries or lines in the same way. */
   readonly count: (entries: number) => boolean;
 }
 
@@ -42,8 +42,8 @@ export type JsonDocument =
 const BYTE_ORDER_MARK = /^\uFEFF/;
 
 /**
- * Parses one document. The parser's message quotes the text where it failed, which may contain anyone's data. The
- * position is enough.
+ * Parses one document. The parser's message quotes the text at the error, which may contain foreign data. The position
+ * is sufficient.
  */
 const parse = (text: string, where: string): JsonDocument => {
   try {
@@ -65,7 +65,7 @@ const BEGINNINGS: ReadonlySet<number | undefined> = new Set([0x7b, 0x5b, 0x22, 0
 const isPacked = (text: string): boolean =>
   BEGINNINGS.has(Buffer.from(text.slice(0, 8), 'base64')[0]) && !NO_BASE64.test(text);
 
-/** True when the text is worth parsing. Most texts are just words. */
+/** Returns whether the text is worth parsing. Most texts are plain words. */
 const mayHoldJson = (text: string): boolean => {
   const [first = ''] = text.slice(0, 1_000).trimStart();
   return '{["'.includes(first) || text.includes('\n') || isPacked(text);
@@ -74,8 +74,8 @@ const mayHoldJson = (text: string): boolean => {
 const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
 /**
- * Returns null for data that is not gzip after all, or that unpacks to more than is allowed. A text of a few bytes may
- * contain gigabytes.
+ * Returns null for data that is not gzip, or that is larger than allowed after unpacking. A text of a few bytes may
+ * unpack to gigabytes.
  */
 const unzipped = (bytes: Uint8Array, most: number): Buffer | null => {
   try {
@@ -123,8 +123,8 @@ export const parseJsonDocuments = (raw: string, where: string, budget: ReadBudge
 };
 
 /**
- * A request for a dry run, which a person may add anywhere in any event. With `unclear`, and with `unseen` because
- * there is too much of it, it is unknown whether the event asks for a dry run.
+ * A request for a dry run, which a person may add anywhere in any event. With `unclear`, it is unknown whether the
+ * event requests a dry run. `unseen` means the same, because the event was too large to search.
  */
 export interface DryRunRequest {
   readonly says: 'dry' | 'unclear' | 'unseen';
@@ -134,7 +134,7 @@ export interface DryRunRequest {
 
 interface JsonNode {
   readonly value: unknown;
-  /** The step from the surrounding place to this one. */
+  /** The step from the parent to this value. */
   readonly step: string | number;
   readonly around: JsonNode | null;
 }
@@ -148,11 +148,13 @@ const pathOf = (place: JsonNode, end: string): string => {
 
 const LONGEST_NAME = 20;
 
-/** True for `dryRun` in any spelling. A person who means it must not get a fence instead. */
+/**
+ * Returns whether the key is `dryRun` in any spelling. A person who requests a dry run must not get a fence instead.
+ */
 const namesIt = (key: string): boolean =>
   key.length <= LONGEST_NAME && key.toLowerCase().replaceAll(/[-_\s]/g, '') === 'dryrun';
 
-/** False for words and numbers. They ask for nothing, and there may be millions of them. */
+/** Returns false for strings and numbers. They contain no request, and there may be millions of them. */
 const mayAsk = (value: unknown): boolean =>
   typeof value === 'string' ? mayHoldJson(value) : typeof value === 'object' && value !== null;
 
@@ -182,8 +184,8 @@ const wishAt = (place: JsonNode): DryRunRequest | null => {
 };
 
 /**
- * Returns the request for a dry run in a message, wherever it is: next to an event, inside an event, in a text, in a
- * wrapper, or in a container that no reader opens. Searches to any depth, without recursion that could overflow the
+ * Returns the request for a dry run in a message, wherever it is: next to an event, inside an event, in a text, in an
+ * envelope, or in a container that no reader opens. Searches to any depth, without recursion that could overflow the
  * stack.
  */
 export const findDryRunRequest = (raw: unknown, where = '$'): DryRunRequest | null => {

@@ -12,7 +12,7 @@ import {
 } from './json-text.ts';
 
 /**
- * Opens an event of any cloud: texts, lists, archives, and wrappers, within limits. The cloud's own reader reads one
+ * Unwraps an event of any cloud: texts, lists, archives, and envelopes, within limits. The cloud's own reader reads one
  * object.
  */
 
@@ -37,10 +37,12 @@ export const ignoredEvent = (what: string, where: string): ParsedEvent => ({
   ignored: [{ what: shorten(what, LONGEST), where: shorten(where, LONGEST) }],
 });
 
-/** The sender of an event decides on its words, but not on the length of our log lines. */
+/** The sender of an event determines its text, but must not determine the length of the log lines. */
 const LONGEST = 300;
 
-/** Reports that a part of an event cannot be read. Quotes nothing else of the event, because faults appear in logs. */
+/**
+ * Reports that a part of an event cannot be read. Quotes nothing else from the event, because faults appear in logs.
+ */
 export const fault = (what: string, where: string, remedy: string): ParsedEvent => ({
   hints: [],
   faults: [{ what: shorten(what, LONGEST), where: shorten(where, LONGEST), remedy: shorten(remedy, LONGEST) }],
@@ -56,7 +58,7 @@ export const unreadable = (error: z.ZodError, where: string, remedy: string): Pa
       .map(({ message, path }) => fault(message, where + jsonPath(path), remedy)),
   );
 
-/** Returns the issues to report. Of a union's alternatives, the last one counts. */
+/** Returns the issues to report. For a union, the issues of the last alternative are reported. */
 const leaves = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] => {
   const alternatives = issue.code === 'invalid_union' ? issue.errors.at(-1) : undefined;
   if (!alternatives || alternatives.length === 0) return [issue];
@@ -71,8 +73,8 @@ const jsonPath = (path: readonly PropertyKey[]): string =>
     .join('');
 
 /**
- * The number of faults, and of ignored events, that one event reports one by one. Nothing is lost, because a dead
- * letter contains the event itself.
+ * The number of faults, and of ignored events, that are reported individually for one event. Nothing is lost, because a
+ * dead letter contains the event itself.
  */
 const MOST_REPORTED = 20;
 /** The most machines that one call to a cloud may name. */
@@ -125,10 +127,10 @@ const limitParsed = ({ hints, faults, ignored, ...request }: ParsedEvent): Parse
   };
 };
 
-/** The deepest supported nesting of wrappers, such as an event in a notification in a queue's record in a batch. */
+/** The deepest supported nesting of envelopes, such as an event in a notification in a queue's record in a batch. */
 const DEEPEST = 8;
 
-/** A batch of messages that a queue or a stream delivers at once. The messages are independent of each other. */
+/** A batch of messages that a queue or a stream delivers together. The messages are independent of each other. */
 export interface MessageBatch {
   /** The key of the list of messages. */
   readonly key: string;
@@ -143,9 +145,9 @@ export const messageBatchAt = (raw: object, key: string, fields: readonly string
   return Array.isArray(list) && list.length > 0 && list.every(isMessage) ? { key, messages: list } : null;
 };
 
-/** What one cloud's reader knows in addition to texts, bytes, and lists, which are the same for every cloud. */
+/** The part of a reader that is specific to a cloud. Texts, bytes, and lists are the same for every cloud. */
 export interface EventDialect {
-  /** Reads one object. `onward` reads what the object wraps, at the path `step` from here. */
+  /** Reads one object. `onward` reads the content of an envelope at the path `step` from here. */
   readonly readObject: (
     raw: object,
     where: string,
@@ -164,7 +166,7 @@ const faultOfList = (list: readonly unknown[], where: string, allowed: ReadBudge
   return fault(`the event is too large: ${list.length} entries`, where, 'send fewer entries at a time');
 };
 
-/** Reads an event through all its wrappers. */
+/** Reads an event through all its envelopes. */
 const createWalk = ({ readObject, asDelivered }: EventDialect, allowed: ReadBudget) => {
   const readDocuments = (documents: readonly JsonDocument[], where: string, depth: number): ParsedEvent => {
     if (documents.length === 0) return fault('the text is empty', where, 'send an event');
@@ -205,8 +207,8 @@ const doubts = {
 } as const;
 
 /**
- * Applies a request for a dry run to the whole message. If the request is in doubt, the result has no hints, so nothing
- * is done.
+ * Applies a request for a dry run to the whole message. If it is unclear whether a dry run is requested, the result has
+ * no hints, so nothing is done.
  */
 const withDryRun = (reading: ParsedEvent, request: DryRunRequest | null): ParsedEvent => {
   if (request === null) return reading;
@@ -216,14 +218,14 @@ const withDryRun = (reading: ParsedEvent, request: DryRunRequest | null): Parsed
   return { hints: [], faults: [...faults, ...reading.faults], ignored: reading.ignored, dryRun: 'unclear' };
 };
 
-/** Bytes do not count: as an object, ten megabytes of them have ten million fields. */
+/** Bytes are excluded, because ten megabytes of them would be an object with ten million fields. */
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !(value instanceof Uint8Array);
 
 const withoutBatch = (raw: object, { key }: MessageBatch): object =>
   Object.fromEntries(Object.entries(raw).filter(([other]) => other !== key));
 
-/** Makes a reader that never throws and never drops anything silently. */
+/** Creates a reader that never throws and never drops anything silently. */
 export const createEventReader = (dialect: EventDialect): ((raw: unknown) => ParsedEvent) => {
   const { batchIn } = dialect;
   return (raw) => {

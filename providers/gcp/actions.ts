@@ -14,15 +14,14 @@ import { withCloudfenceErrors } from './errors.ts';
 import { instancePath, type InstancePath } from './identity.ts';
 import { readInstance } from './look.ts';
 
-/** The destructive calls of Compute Engine, each sent once and under a permit. */
+/** The destructive calls of Compute Engine, each sent once and with a permit. */
 
 const DETACH = 'compute.instances.detachDisk';
 
 /**
- * Detaches the disk from this exact incarnation. The numeric id instead of the name is the only compare-and-swap that
- * Compute Engine offers. Compute Engine has no forced detach and detaches from a running guest as well, so `forced`
- * makes the same call.
- * https://cloud.google.com/compute/docs/reference/rest/v1/instances/detachDisk
+ * Detaches the disk from exactly this incarnation. The numeric id instead of the name is the only compare-and-swap
+ * condition that Compute Engine offers. Compute Engine has no forced detach, and also detaches disks from a running
+ * guest. So `forced` makes the same call. https://cloud.google.com/compute/docs/reference/rest/v1/instances/detachDisk
  *
  * @throws Unavailable, PermissionDenied, Refused, ProofExpired, InvalidInput
  */
@@ -43,7 +42,7 @@ export const detachDisk = async (
 };
 
 /**
- * Returns the device name of the disk, which a detach requires and only the instance knows. Returns null when the
+ * Returns the device name of the disk, which a detach requires and only the instance knows. Returns null if the
  * instance does not have the disk.
  */
 const deviceOf = async (
@@ -57,8 +56,8 @@ const deviceOf = async (
 };
 
 /**
- * Returns null when the disk is gone or going. Otherwise returns why Compute Engine declined, which may be that the
- * disk was gone already.
+ * Returns null if the disk is detached or being detached. Otherwise returns why Compute Engine rejected the call, which
+ * may be that the disk was already detached.
  */
 const orderedDetach = async (
   clients: ComputeClients,
@@ -86,8 +85,8 @@ const orderedDetach = async (
 };
 
 /**
- * Checks the disk itself, because a refusal may mean "already detached". The disk names its users by name, so its
- * answer includes a later incarnation.
+ * Checks the disk itself, because a refusal may mean "already detached". The disk lists its users by name, so its
+ * answer may be about a later incarnation.
  */
 const confirmDetached = async (
   clients: ComputeClients,
@@ -110,10 +109,9 @@ const confirmDetached = async (
 const STOP = 'compute.instances.stop';
 
 /**
- * Stops this exact incarnation without the time that a graceful shutdown may take. Compute Engine asks what happens to
- * local SSDs. Cloudfence keeps them. If they cannot be kept, Compute Engine refuses the stop. Only a person may decide
- * to give them up.
- * https://cloud.google.com/compute/docs/reference/rest/v1/instances/stop
+ * Stops exactly this incarnation, without the time for a graceful shutdown. Compute Engine requires a choice about
+ * local SSDs. Cloudfence keeps them. If they cannot be kept, Compute Engine rejects the stop. Only a person may decide
+ * to discard them. https://cloud.google.com/compute/docs/reference/rest/v1/instances/stop
  *
  * @throws Unavailable, PermissionDenied, Refused, ProofExpired, InvalidInput
  */
@@ -150,7 +148,7 @@ const orderedStop = (
   );
 
 /**
- * Adds the likely reason to a refusal: if the machine has local SSDs, they are the likeliest one, and people can
+ * Adds the likely reason to a refusal: if the machine has local SSDs, they are usually the reason, and people can
  * resolve it.
  */
 const explained = async (
@@ -170,7 +168,7 @@ const explained = async (
 };
 
 /**
- * A call to Compute Engine is done when its operation is done.
+ * A call to Compute Engine is finished when its operation is finished.
  * https://cloud.google.com/compute/docs/api/how-tos/api-requests-responses#handling_api_responses
  */
 
@@ -189,11 +187,12 @@ const operationIn = (answer: unknown, call: string): Operation => {
   throw new Unavailable(`the response to ${call} is not an operation`, { cause: read.error });
 };
 
-/** The number of waits. A wait may return before the operation is done, and a busier server returns earlier. */
+/** The number of waits. A wait may return before the operation is finished, and a busy server returns earlier. */
 const WAITS = 3;
 
 /**
- * Returns the operation that a call began, finished or as it is after some waits. The caller looks again in any case.
+ * Returns the operation that a call began, either finished or in its state after some waits. The caller looks again in
+ * any case.
  *
  * @throws Unavailable, PermissionDenied, Refused
  */
@@ -225,7 +224,7 @@ const BUSY: ReadonlySet<string> = new Set([
 ]);
 const DENIED: ReadonlySet<string> = new Set(['PERMISSIONS_ERROR']);
 
-/** Returns what went wrong with an operation that is done, or null. */
+/** Returns the error of a finished operation, or null. */
 const errorOf = ({ error, httpErrorStatusCode }: Operation, call: string): CloudfenceError | null => {
   const code = error?.errors?.[0]?.code;
   const status = httpErrorStatusCode ?? 0;

@@ -16,24 +16,24 @@ import { isComputeUrl, withCloudfenceErrors } from './errors.ts';
 
 /** The four services in use, loaded with deep imports. The package's index loads a hundred services and 30 MB. */
 export interface ComputeClients {
-  /** True when no credentials are sent. */
+  /** True if no credentials are sent. */
   readonly anonymous: boolean;
   readonly instances: InstancesClient;
   readonly disks: DisksClient;
   readonly regionDisks: RegionDisksClient;
   readonly operations: ZoneOperationsClient;
   /**
-   * Finds the credentials, which every call must do first. Without credentials, the SDK ends the whole process.
+   * Finds the credentials. Every call must do this first. Without credentials, the SDK ends the whole process.
    *
    * @throws PermissionDenied
    */
   readonly ready: () => Promise<void>;
-  /** Sends one destructive call under its permit. A destructive call without a permit never leaves. */
+  /** Sends one destructive call under its permit. A destructive call without a permit is never sent. */
   readonly permitted: GuardedTransport['permitted'];
 }
 
 interface ClientOptions {
-  /** Makes a new UUID for each destructive call. Compute Engine uses it to recognize a call that arrives twice. */
+  /** Creates a new UUID for each destructive call. Compute Engine uses it to recognize a call that arrives twice. */
   readonly newRequestId: () => string;
   /** URL of another endpoint, for tests and unusual networks. Over plain HTTP, no credentials are sent. */
   readonly endpoint?: string;
@@ -61,7 +61,7 @@ export const computeClients = ({ newRequestId, endpoint, fetch, onRequestsSent }
   };
 };
 
-/** Splits a URL, because the SDK takes its parts one by one. */
+/** Splits a URL, because the SDK accepts only its parts. */
 const endpointParts = (endpoint: string) => {
   const { protocol, hostname, port } = new URL(endpoint);
   const usual = protocol === 'http:' ? 80 : 443;
@@ -71,26 +71,26 @@ const endpointParts = (endpoint: string) => {
 type Adapter = NonNullable<gaxios.GaxiosOptions['adapter']>;
 export type Fetch = NonNullable<gaxios.GaxiosOptions['fetchImplementation']>;
 
-/** The values that a destructive call must be sent with. */
+/** The values with which a destructive call must be sent. */
 interface Sending {
   readonly requestId: string;
   readonly signal: AbortSignal;
 }
 
 interface GuardedTransport {
-  /** The last step before the request leaves. Finding credentials, and every wait for them, comes before it. */
+  /** The last step before the request is sent. All waits for credentials come before this step. */
   readonly adapter: Adapter;
   readonly permitted: <T>(call: PermittedCall, send: (sending: Sending) => Promise<T>) => Promise<T>;
 }
 
-/** True for calls that change something. Waiting for an operation and testing permissions change nothing. */
+/** Returns whether a call changes something. Waiting for an operation and testing permissions change nothing. */
 const isDestructive = (method: string | undefined, url: URL): boolean =>
   method !== 'GET' && isComputeUrl(url) && !/\/(?:wait|testIamPermissions)$/.test(url.pathname);
 
 /**
- * Checks the permit between the SDK's credentials and the connection. The SDK has no hook there, and none that knows
- * which call is passing. Therefore each destructive call is identified by its request id. A call without a registered
- * passage is not sent. A destructive call does not follow redirects either.
+ * Checks the permit after the SDK has found credentials and before the connection is used. The SDK has no hook at that
+ * point, and no hook that identifies the call. So each destructive call is identified by its request id. A call without
+ * a registered permit is not sent. A destructive call does not follow redirects either.
  */
 const guardedTransport = (
   newRequestId: () => string,
@@ -106,7 +106,7 @@ const guardedTransport = (
   };
   return {
     adapter: async (request, send) => {
-      // The questions for a token come before those about machines.
+      // Requests for a token come before requests about machines.
       const { http, https } = isComputeUrl(request.url) ? toCompute : elsewhere;
       const agent = request.url.protocol === 'http:' ? http : https;
       request.signal?.throwIfAborted();
@@ -135,8 +135,8 @@ const READ_LASTS_MS = 10_000;
 const UNAVAILABLE = 14;
 
 /**
- * Returns the options of a read. The SDK retries it for some seconds, while its own default is ten minutes. The options
- * are new for each call, because the SDK writes into them.
+ * Returns the options of a read. The SDK retries it for some seconds. Its own default is ten minutes. The options are
+ * new for each call, because the SDK writes into them.
  */
 export const readCallOptions = (signal: AbortSignal) => ({
   signal,
@@ -164,7 +164,7 @@ export const destructiveCallOptions = (signal: AbortSignal) => ({ signal, timeou
  */
 export const waitCallOptions = (signal: AbortSignal) => ({ signal, timeout: 130_000, retry: null });
 
-/** Says whether there are credentials, and for which project. @throws PermissionDenied, Unavailable */
+/** Returns whether there are credentials, and for which project. @throws PermissionDenied, Unavailable */
 export const describeCredentials = (clients: ComputeClients, signal: AbortSignal): Promise<string> =>
   withCloudfenceErrors(clients, 'the search for credentials', signal, async () => {
     if (clients.anonymous) return 'Cloudfence uses no credentials over plain HTTP';

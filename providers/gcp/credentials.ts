@@ -12,14 +12,14 @@ interface AuthOptions {
 }
 
 /**
- * The library wants to know a project before its first call, and starts `gcloud` to find one. That takes a second, and
- * no call of Cloudfence needs it: each path names its project.
+ * The library determines a project before its first call, and starts `gcloud` for that. That takes a second, and
+ * Cloudfence does not need it, because each path contains its project.
  */
 const PROJECT_IN_EACH_PATH = '-';
 
 export const isAnonymous = (endpoint: string | null | undefined): boolean => endpoint?.startsWith('http:') === true;
 
-/** Returns an auth with the credentials of the environment. They renew their tokens before these expire. */
+/** Returns an auth client with the credentials of the environment. They refresh their tokens before these expire. */
 export const createAuth = ({ scopes = [], endpoint, transporterOptions }: AuthOptions): GoogleAuth => {
   const clientOptions = transporterOptions && { transporterOptions };
   if (isAnonymous(endpoint)) return new GoogleAuth({ authClient: new PassThroughClient(clientOptions) });
@@ -31,11 +31,11 @@ export const createAuth = ({ scopes = [], endpoint, transporterOptions }: AuthOp
 };
 
 /**
- * Finds the credentials. Every call must do this first: without credentials, the library ends the whole process.
- * The requests of all kinds of credentials then have the options of `transporterOptions`. The library forgets them for
- * credentials that impersonate a service account.
+ * Finds the credentials. Every call must do this first, because without credentials the library ends the whole process.
+ * After that, the requests of all kinds of credentials use the options of `transporterOptions`. The library does not
+ * apply them to credentials that impersonate a service account.
  *
- * @throws PermissionDenied when there are none
+ * @throws PermissionDenied if there are none
  */
 export const loadCredentials = async (
   auth: GoogleAuth,
@@ -52,7 +52,7 @@ export const loadCredentials = async (
   }
 };
 
-/** Returns the project of the environment's credentials, for people. May start `gcloud`. */
+/** Returns the project of the environment's credentials, for messages. May start `gcloud`. */
 export const projectOfCredentials = (): Promise<string> => new GoogleAuth().getProjectId();
 
 export interface FunctionAnswer {

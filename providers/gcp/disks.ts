@@ -15,9 +15,9 @@ import {
 } from './identity.ts';
 import type { DiskView } from '../../diagnosis/model/facts.ts';
 
-/** Disks of Compute Engine: which are attached to an instance, who uses them, and what they testify. */
+/** Disks of Compute Engine: which are attached to an instance, who uses them, and what they show as witnesses. */
 
-/** A disk with the id that was asked for, and what it says about itself. `disk` is null when it does not exist. */
+/** The disk with the requested id, as it describes itself. `disk` is null if it does not exist. */
 export interface DiskRead {
   readonly id: DiskId;
   readonly path: DiskPath;
@@ -26,7 +26,7 @@ export interface DiskRead {
 
 const AT_ONCE = 10;
 
-/** Asks each disk itself, by id. Every disk answers, or the call throws. @throws Unavailable, PermissionDenied, Refused */
+/** Reads each disk by id. If a disk does not answer, the call throws. @throws Unavailable, PermissionDenied, Refused */
 export const readDisks = (
   clients: ComputeClients,
   ids: readonly DiskId[],
@@ -47,7 +47,7 @@ export const readDisk = async (clients: ComputeClients, id: DiskId, signal: Abor
   }
 };
 
-/** Returns the disk if it is the one that was asked for and has a state. The SDK makes a disk from any JSON. */
+/** Returns the disk if it is the requested one and has a state. The SDK accepts any JSON as a disk. */
 const thatDisk = (disk: Disk, path: DiskPath): Disk => {
   if (disk.name === path.disk && disk.status) return disk;
   throw new Unavailable(`the response is not about ${path.disk}, so it is not from Compute Engine`);
@@ -68,12 +68,12 @@ const get = async (clients: ComputeClients, path: DiskPath, signal: AbortSignal)
   )[0];
 };
 
-/** The end of a link to an instance, in every form that the API uses. */
+/** The end of a link to an instance, in every format that the API uses. */
 const USER = /(?:^|\/)zones\/([^/]+)\/instances\/([a-z][^/]*)$/;
 
 /**
- * True when the disk names the instance. The users of a disk are links to instances by name. A disk is never attached
- * to an instance of another project.
+ * Returns whether the disk names the instance. The users of a disk are links to instances by name. A disk is never
+ * attached to an instance of another project.
  */
 export const isAttachedTo = (disk: Disk, { zone, instance }: InstancePath): boolean =>
   (disk.users ?? []).some((user) => {
@@ -81,19 +81,18 @@ export const isAttachedTo = (disk: Disk, { zone, instance }: InstancePath): bool
     return itsZone === zone && itsName === instance;
   });
 
-/** True when every user can be identified. A user that cannot be identified could be any instance. */
+/** Returns whether every user can be identified. A user that cannot be identified could be any instance. */
 export const hasOnlyKnownUsers = ({ users }: Disk): boolean => (users ?? []).every((user) => USER.test(user));
 
 /**
- * Returns the disks that an instance names and that can be asked. A local SSD has no source and ends with the run of
- * its instance.
+ * Returns the disks of an instance that can be read. A local SSD has no source and exists only while its instance runs.
  */
 export const diskIdsOfInstance = ({ disks }: Instance): readonly DiskId[] =>
   (disks ?? []).map(diskIdOf).filter((id) => diskPath(id) !== null);
 
 export const diskIdOf = ({ source }: AttachedDisk): DiskId => pathFromLink(source ?? '');
 
-/** Returns the attached disks. Compute Engine shows no state of an attachment: a disk is attached or it is not. */
+/** Returns the attached disks. Compute Engine has no state of an attachment: a disk is either attached or not. */
 export const attachedDisks = (
   machine: InstancePath,
   { disks }: Instance,
@@ -120,15 +119,15 @@ export const isMultiAttach = ({ accessMode }: Disk): boolean =>
   (accessMode ?? '') !== '' && accessMode !== 'READ_WRITE_SINGLE';
 
 /**
- * True when the disk's answer about its attachment counts. A disk that is being created or deleted, or whose users
- * cannot be identified, does not say where it was attached.
+ * Returns whether the disk's answer about its attachment counts. A disk that is being created or deleted, or whose
+ * users cannot be identified, does not show where it was attached.
  */
 const isReady = ({ disk }: DiskRead): boolean => disk?.status === 'READY' && hasOnlyKnownUsers(disk);
 
 /**
- * Returns what the disks say about an instance that Compute Engine does not know. Compute Engine answers "not found" in
- * the same form for an unknown project. Therefore only disks of the same project, and of a place from which they could
- * be attached to the instance, confirm its answer. All of the disks must confirm it.
+ * Returns what the disks show about an instance that Compute Engine does not know. Compute Engine's "not found" looks
+ * the same for an unknown project. So only disks of the same project, in a location from which they could be attached
+ * to the instance, confirm the answer. All of the disks must confirm it.
  */
 export const askWitnesses = async (
   clients: ComputeClients,

@@ -8,11 +8,11 @@ import { candidateNodeNames, instancePath, type InstancePath } from './identity.
 import { readInstance } from './look.ts';
 import { missingMachinePermissions } from './plugin/permissions.ts';
 
-/** What a drill asks of Compute Engine. The stop itself is the power-off of fencing. */
+/** The reads and calls of Compute Engine for a drill. The stop itself is the power-off of fencing. */
 
 const START = 'compute.instances.start';
 
-/** The path with the numeric id, which no later instance of the name has. */
+/** The path with the numeric id, which no later instance with the same name has. */
 const exactPath = ({ machine, incarnation }: MachineTarget): InstancePath => {
   const named = instancePath(machine);
   if (!named || incarnation === null) throw new Refused(`${machine} is not a known instance of Compute Engine`);
@@ -56,7 +56,7 @@ const ownHazards = (machine: string, { scheduling, disks }: Instance): readonly 
 
 const STOP = 'compute.instances.stop';
 
-/** What may not be started must not be stopped. */
+/** A machine that may not be started must not be stopped. */
 const permissionHazard = async (
   clients: ComputeClients,
   machine: string,
@@ -97,7 +97,7 @@ const inspect = async (
   };
 };
 
-/** Returns what a drill needs of Compute Engine. `standIn` is the address that takes its place, or null. */
+/** Returns the drill functions for Compute Engine. `standIn` is the address of a stand-in, or null. */
 export const gcpDrill = (clients: ComputeClients, standIn: string | null): DrillCloud => ({
   inspect: (target, signal) => inspect(clients, target, standIn, signal),
   start: async (target, permit, signal) => {

@@ -5,7 +5,7 @@ import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { describeNetworkError, firstLineOf } from '../../transport/answers.ts';
 import type { DriverFault } from '../../diagnosis/model/facts.ts';
 
-/** Translates the errors of Compute Engine into Cloudfence errors. Decides by code and reason, never by message. */
+/** Translates the errors of Compute Engine into Cloudfence errors. Uses only codes and reasons, never messages. */
 
 /** The SDK's error: a gRPC code on any transport, and the HTTP status if there was an answer. */
 const thrown = z.object({ code: z.number(), httpStatusCode: z.number().optional() });
@@ -18,34 +18,33 @@ const answer = z.object({
   }),
 });
 
-/** The key under which the SDK keeps the body. The SDK does not pass on any reason from it. */
+/** The key under which the SDK keeps the body. The SDK itself does not expose any reason from it. */
 const BODY = Symbol.for('google-gax.rawHttpResponsePayload');
 
 const errorIn = (caught: unknown) =>
   caught instanceof Error ? (answer.safeParse(parseJsonOrNull(Reflect.get(caught, BODY))).data?.error ?? null) : null;
 
 /**
- * Returns the first reason in the answer, such as `notFound`. Returns null when nothing that uses this API has
- * answered.
+ * Returns the first reason in the answer, such as `notFound`. Returns null if no service with this API has answered.
  */
 export const errorReasonOf = (caught: unknown): string | null => errorIn(caught)?.errors[0]?.reason ?? null;
 
 export const httpStatusOf = (caught: unknown): number | null => thrown.safeParse(caught).data?.httpStatusCode ?? null;
 
 /**
- * True when the service itself says that the object does not exist. A page from something between us and the service
- * does not count.
+ * Returns whether the service itself says that the object does not exist. A page from a server in between does not
+ * count.
  */
 export const isNotFound = (caught: unknown): boolean =>
   httpStatusOf(caught) === 404 && errorIn(caught)?.code === 404 && errorReasonOf(caught) === 'notFound';
 
-/** True for calls to Compute Engine. All other requests on this transport ask for credentials. */
+/** Returns whether a call goes to Compute Engine. All other requests on this transport ask for credentials. */
 export const isComputeUrl = ({ pathname }: URL): boolean => pathname.startsWith('/compute/');
 
-/** The request that failed, as deep in the error as the transport keeps it. */
+/** The failed request, which the transport stores deep in the error. */
 const request = z.object({ cause: z.object({ config: z.object({ url: z.instanceof(URL) }) }) });
 
-/** True when a request for a token was declined. A token service declines with a plain 400. */
+/** Returns whether a request for a token was rejected. A token service rejects it with a plain 400. */
 const declinedToken = (caught: unknown, status: number): boolean => {
   const url = request.safeParse(caught).data?.cause.config.url;
   return url !== undefined && !isComputeUrl(url) && status >= 400 && status < 500;
@@ -66,18 +65,15 @@ const BUSY: ReadonlySet<string> = new Set([
 const UNAUTHENTICATED = 16;
 const PERMISSION_DENIED = 7;
 
-/**
- * Returns the network's error for people. After its retries, the SDK keeps only one sentence about all of them, which
- * contains it.
- */
+/** Returns the text of a network error. After its retries, the SDK keeps only one sentence, which contains it. */
 const networkIn = (caught: unknown): string | null => {
   const sentence = caught instanceof Error ? firstLineOf(caught.message) : '';
   return /failed, reason: (?<network>.+?)(?= {2}before|, code:|$)/.exec(sentence)?.groups?.['network'] ?? null;
 };
 
 /**
- * Describes the error for people. A message that comes with a reason is the service's own. It says what was missing,
- * and for which resource.
+ * Describes the error for people. A message with a reason comes from the service itself. It says what was missing, and
+ * for which resource.
  */
 const inWords = (caught: unknown, call: string, reason: string | null, status: number): string => {
   const host = request.safeParse(caught).data?.cause.config.url.host ?? null;
@@ -89,8 +85,8 @@ const inWords = (caught: unknown, call: string, reason: string | null, status: n
 
 /**
  * Classifies an error: 401 and 403 mean missing permission unless their reason is a limit, 429 and 5xx mean a problem
- * of the service, and any other 4xx declines this call. Without an answer nothing is known, so the error is
- * Unavailable.
+ * of the service, and any other 4xx means that this call was rejected. Without an answer, the result is unknown, so the
+ * error is Unavailable.
  */
 const toCloudfenceError = (caught: unknown, call: string): CloudfenceError => {
   const ours = ourOwn(caught);
@@ -105,13 +101,13 @@ const toCloudfenceError = (caught: unknown, call: string): CloudfenceError => {
   return status >= 400 ? new Refused(message, { cause: caught }) : new Unavailable(message, { cause: caught });
 };
 
-/** Finds our own error, thrown before the request left, in an error that the SDK has wrapped more than once. */
+/** Finds an error of Cloudfence that was thrown before the request was sent, inside the SDK's wrappers. */
 const ourOwn = (caught: unknown): CloudfenceError | null => {
   if (caught instanceof CloudfenceError) return caught;
   return caught instanceof Error && caught.cause !== undefined ? ourOwn(caught.cause) : null;
 };
 
-/** Runs one call when there are credentials, ends it with the signal, and translates its errors. */
+/** Runs one call if there are credentials, aborts it with the signal, and translates its errors. */
 export const withCloudfenceErrors = async <T>(
   { ready }: { readonly ready: () => Promise<void> },
   call: string,
@@ -126,7 +122,7 @@ export const withCloudfenceErrors = async <T>(
 };
 
 /**
- * Compute Engine's error codes in the sentences of the Persistent Disk CSI driver: the code of an operation in
+ * Compute Engine's error codes in the messages of the Persistent Disk CSI driver: the code of an operation in
  * parentheses, or the reason at the end of `googleapi: Error 403: …, reason`.
  * https://cloud.google.com/compute/docs/troubleshooting/api-error-codes
  */
@@ -140,10 +136,10 @@ const FAULTS: Readonly<Record<string, DriverFault>> = {
   kmsKeyError: 'key-unusable',
 };
 
-/** The driver refuses to ask again for a while after an error, and then no longer says which. */
+/** After an error, the driver does not try again for a while, and no longer reports which error it was. */
 const BACKS_OFF = /\bControllerPublish not permitted on node\b.*\bbackoff condition\b/;
 
-/** The code covers several faults. A word of the sentence tells them apart. */
+/** The code stands for several faults. A word in the message distinguishes them. */
 const COVERING: readonly (readonly [RegExp, RegExp, DriverFault])[] = [
   [/\bUNSUPPORTED_OPERATION\b/, /Maximum \S+ disks count/i, 'attach-limit'],
   [/\bnotFound\b|NotFound|Could not find/, /\bCould not find disk\b|resource '\S+\/disks\//i, 'disk-not-found'],
@@ -156,7 +152,7 @@ const COVERING: readonly (readonly [RegExp, RegExp, DriverFault])[] = [
   [/\binvalid\b|UNSUPPORTED_OPERATION/, /not a compatible disk type/i, 'incompatible'],
 ];
 
-/** Returns what Compute Engine's code in a sentence means, or null. */
+/** Returns the meaning of Compute Engine's code in a message, or null. */
 export const driverFaultOf = (sentence: string): DriverFault | null => {
   if (BACKS_OFF.test(sentence)) return 'driver-backs-off';
   const covering = COVERING.find(([code, word]) => code.test(sentence) && word.test(sentence));

@@ -24,13 +24,13 @@ const NAME = '([a-z](?:[-a-z0-9]{0,61}[a-z0-9])?)';
 export const INSTANCE_PATH = new RegExp(`^projects/${PROJECT}/zones/${NAME}/instances/${NAME}$`);
 const PROVIDER_ID = new RegExp(`^gce://${PROJECT}/${NAME}/${NAME}$`);
 /**
- * The pattern rejects `multi-zone`, which the Persistent Disk driver uses in handles for many read-only disks of one
- * name.
+ * The pattern rejects `multi-zone`, which the Persistent Disk driver uses in handles for many read-only disks with the
+ * same name.
  */
 const ZONAL_DISK = new RegExp(`^projects/${PROJECT}/zones/(?!multi-zone/)${NAME}/disks/${NAME}$`);
 const REGIONAL_DISK = new RegExp(`^projects/${PROJECT}/regions/${NAME}/disks/${NAME}$`);
 
-/** An unsigned 64-bit number, kept as text because it may exceed what a JavaScript number holds exactly. */
+/** An unsigned 64-bit number, stored as text because a JavaScript number may not represent it exactly. */
 export const NUMERIC_ID = /^[1-9][0-9]{0,19}$/;
 
 export const instancePath = (path: string): InstancePath | null => {
@@ -57,8 +57,8 @@ export const pathFromLink = (link: string): DiskId => link.slice(Math.max(0, lin
 export const regionOf = (zone: string): string => zone.slice(0, Math.max(0, zone.lastIndexOf('-')));
 
 /**
- * True when the disk can be attached to machines in that place. Disks never leave their project, or their zone or
- * region.
+ * Returns whether the disk can be attached to machines in that location. Disks never leave their project, or their zone
+ * or region.
  */
 export const isReachableDisk = (disk: DiskPath, { project, zone }: InstancePath): boolean =>
   disk.project === project && ('zone' in disk ? disk.zone === zone : disk.region === regionOf(zone));
@@ -94,17 +94,16 @@ const fromProviderId = (value: string): MachineId | null => {
 };
 
 /**
- * Returns the numeric id. Only the annotation that GKE writes contains it. Every other source passes to a new instance
- * together with the name.
+ * Returns the numeric id. Only the annotation that GKE writes contains it. All other sources also apply to a new
+ * instance with the same name.
  */
 export const immutableIdsOf = ({ source, value }: IdentitySource): readonly string[] =>
   source === 'instanceIdAnnotation' && NUMERIC_ID.test(value) ? [value] : [];
 
 /**
- * Returns the disk behind a CSI volume. Returns null for volumes of other drivers and for two kinds of handles: those
- * with an `UNSPECIFIED` project or zone, and those that mean one disk in each of many zones. Such a disk cannot be
- * asked for by id without more information.
- * https://github.com/kubernetes-sigs/gcp-compute-persistent-disk-csi-driver
+ * Returns the disk behind a CSI volume. Returns null for volumes of other drivers, for handles with an `UNSPECIFIED`
+ * project or zone, and for handles that stand for one disk in each of many zones. Such a disk cannot be read by id
+ * without more information. https://github.com/kubernetes-sigs/gcp-compute-persistent-disk-csi-driver
  */
 export const diskOf = ({ driver, handle }: VolumeHandle): DiskId | null =>
   driver === PD_DRIVER && diskPath(handle) !== null ? handle : null;
@@ -113,9 +112,9 @@ const UNSPECIFIED = /^projects\/UNSPECIFIED\/(?=zones\/|regions\/)/;
 const ANY_ZONE = /(?<=\/)zones\/UNSPECIFIED\//;
 
 /**
- * Returns the disk behind a CSI volume that belongs to one instance. Volumes of the former in-tree plugin name no
- * project, and volumes that a pod names itself name no zone. The driver uses the project and zone of the Node instead.
- * Compute Engine attaches no disk of another project or place.
+ * Returns the disk behind a CSI volume that belongs to one instance. Volumes of the former in-tree plugin contain no
+ * project, and volumes that a pod names itself contain no zone. The driver uses the project and zone of the Node
+ * instead. Compute Engine never attaches a disk from another project or location.
  */
 const diskOfInstance =
   (machine: MachineId) =>
@@ -152,7 +151,7 @@ export const candidateNodeNames = ({ project, zone, instance }: InstancePath, ho
  */
 const CLUSTER = 'goog-k8s-cluster-name';
 
-/** Returns the names of the clusters that claim an instance by its labels. */
+/** Returns the names of the clusters in an instance's labels. */
 export const clusterNamesFromLabels = (
   labels: Readonly<Record<string, string>> | null | undefined,
 ): readonly string[] => {

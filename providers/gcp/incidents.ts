@@ -5,7 +5,7 @@ import { createAuth, loadCredentials } from './credentials.ts';
 import { abortOnSignal } from '../../fencing/loop/ports.ts';
 import { createPublisher, type PublisherOptions } from './publish.ts';
 
-/** Keeps incidents in a bucket of Cloud Storage, and tells them to a Pub/Sub topic. */
+/** Stores incidents in a bucket of Cloud Storage, and sends messages about them to a Pub/Sub topic. */
 
 export interface IncidentPlaces {
   readonly bucket: string;

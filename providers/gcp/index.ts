@@ -6,7 +6,8 @@ import { lookAtMachines } from './look.ts';
 import { askWitnesses } from './disks.ts';
 
 /**
- * Implements `Cloud` for Compute Engine, in every project that the credentials reach. A machine's id names its project.
+ * Implements `Cloud` for Compute Engine, in every project that the credentials can access. A machine's id contains its
+ * project.
  */
 export const gcpCloud = (clients: ComputeClients): Cloud => ({
   name: 'gcp',
@@ -16,7 +17,7 @@ export const gcpCloud = (clients: ComputeClients): Cloud => ({
   powerOff: (target, permit, signal) => powerOffMachine(clients, target, permit, signal),
   machineOf,
   immutableIdsOf,
-  // Calls go to whatever project the machine's path names.
+  // Calls go to the project in the machine's path.
   unservedScope: () => null,
   diskOf,
   identityRulesFor,

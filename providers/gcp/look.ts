@@ -10,8 +10,8 @@ import { instancePath, type InstancePath, NUMERIC_ID } from './identity.ts';
 const AT_ONCE = 10;
 
 /**
- * Asks for each instance separately. The only list that answers for selected instances would need a filter by name. The
- * look answers for all machines or for none.
+ * Reads each instance separately. The only list call for selected instances would need a filter by name. The look
+ * answers for all machines or for none.
  *
  * @throws Unavailable, PermissionDenied, Refused
  */
@@ -46,14 +46,14 @@ const lookAt = async (
 /** The end of a link to a zone. */
 const ZONE = /(?:^|\/)zones\/([^/]+)$/;
 
-/** True when the answer is the instance that was asked for. The SDK makes an instance from any JSON. */
+/** Returns whether the answer is about the requested instance. The SDK accepts any JSON as an instance. */
 const isThat = ({ id, name, zone }: Instance, path: InstancePath): boolean =>
   NUMERIC_ID.test(String(id)) &&
   [name, String(id)].includes(path.instance) &&
   (!zone || ZONE.exec(zone)?.[1] === path.zone);
 
 /**
- * Returns the instance, or null when Compute Engine says that there is none. The path may contain its numeric id.
+ * Returns the instance, or null if Compute Engine says that it does not exist. The path may contain its numeric id.
  *
  * @throws Unavailable, PermissionDenied, Refused
  */

@@ -11,8 +11,8 @@ import { clusterNamesFromLabels, type InstancePath, candidateNodeNames } from '.
 /** What Compute Engine's answer proves about an instance: its power state, its boot generation, and the evidence. */
 
 /**
- * Returns what the status of an instance proves. `TERMINATED` is the API's word for an instance that has stopped, not
- * for a deleted one. Only `TERMINATED` and `STOPPED` prove anything. An instance in `REPAIRING` ends in a restart.
+ * Returns what the status of an instance proves. The API uses `TERMINATED` for a stopped instance, not for a deleted
+ * one. Only `TERMINATED` and `STOPPED` are proof. An instance in `REPAIRING` ends in a restart.
  * https://cloud.google.com/compute/docs/instances/instance-lifecycle
  */
 export const classifyPower = (status: string | null | undefined): Power => {
@@ -42,7 +42,10 @@ export const classifyPower = (status: string | null | undefined): Power => {
 
 const READ_FROM = 'compute.instances.get';
 
-/** Returns the facts of an instance. `disks` is what the disks themselves say, or null when they were not asked. */
+/**
+ * Returns the facts of an instance. `disks` contains the answers of the disks themselves, or null if they were not
+ * read.
+ */
 export const knownMachineFacts = (
   machine: MachineId,
   path: InstancePath,
@@ -94,7 +97,7 @@ const sinceOf = ({
   }
 };
 
-/** Omits the message of the status, which is text for people without a defined form. */
+/** Omits the message of the status, which is text for people without a defined format. */
 const evidenceOf = ({ id, status, creationTimestamp, lastStartTimestamp, lastStopTimestamp }: Instance): Evidence => ({
   status: status || 'none',
   id: String(id),
@@ -104,15 +107,15 @@ const evidenceOf = ({ id, status, creationTimestamp, lastStartTimestamp, lastSto
   readFrom: READ_FROM,
 });
 
-/** Parses an RFC 3339 time with an offset of the data center's clock. */
+/** Parses an RFC 3339 time with a time zone offset. */
 const momentOf = (time: string | null | undefined): number | null => {
   const moment = Date.parse(time ?? '');
   return Number.isNaN(moment) ? null : moment;
 };
 
 /**
- * Returns the facts for a name that Compute Engine does not know. It gives the same answer for an unknown project. Only
- * a witness tells the two apart.
+ * Returns the facts for a name that Compute Engine does not know. The answer is the same for an unknown project. Only a
+ * witness can distinguish these cases.
  */
 export const missingMachineFacts = (machine: MachineId, { zone }: InstancePath): MachineFacts => ({
   ...emptyMachineFacts(machine),
@@ -121,7 +124,7 @@ export const missingMachineFacts = (machine: MachineId, { zone }: InstancePath):
   evidence: { status: 'not found', readFrom: READ_FROM },
 });
 
-/** Returns the facts for an id that is not the path of an instance, so nothing can be asked about it. */
+/** Returns the facts for an id that is not the path of an instance. */
 export const unknownMachineFacts = (machine: MachineId): MachineFacts => ({
   ...emptyMachineFacts(machine),
   power: 'unknown',

@@ -23,7 +23,7 @@ const ANSWER_LASTS_MS = 10_000;
 
 const thrown = z.object({ response: z.object({ status: z.number() }) });
 
-/** Translates an error by its status, never by the words of the answer. */
+/** Translates an error by its status, never by the text of the answer. */
 const toCloudfenceError = (caught: unknown, topic: string): CloudfenceError => {
   if (caught instanceof CloudfenceError) return caught;
   const status = thrown.safeParse(caught).data?.response.status ?? 0;

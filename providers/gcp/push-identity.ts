@@ -13,9 +13,8 @@ export interface PushRules {
   /** The URL of the public keys of Google's tokens, as PEM by key id. The default is Google's own URL. */
   readonly certificatesUrl?: string;
   /**
-   * Set only when Cloud Run checks requests before us. Cloud Run verifies the token and the account's permission, and
-   * passes the token on without its signature.
-   * https://cloud.google.com/run/docs/troubleshooting#signature-removed
+   * Set only if Cloud Run checks requests first. Cloud Run verifies the token and the account's permission, and
+   * forwards the token without its signature. https://cloud.google.com/run/docs/troubleshooting#signature-removed
    */
   readonly behindCloudRun?: { readonly now: () => number };
 }
@@ -31,10 +30,11 @@ const unsigned = z.object({ iss: z.literal(ISSUERS), aud: z.string(), exp: z.num
 type Certificates = Awaited<ReturnType<OAuth2Client['getFederatedSignonCertsAsync']>>['certs'];
 
 /**
- * Returns a check of the Authorization header of a push request. It accepts only a Google token that is signed for this
- * audience and that service account and has not expired. The keys are cached for as long as their server allows.
+ * Returns a function that checks the Authorization header of a push request. It accepts only a Google token that is
+ * signed for this audience and that service account and has not expired. The keys are cached for as long as their
+ * server allows.
  *
- * @throws PermissionDenied, and Unavailable when the keys are not available
+ * @throws PermissionDenied, and Unavailable if the keys are not available
  */
 export const createPushCheck = ({
   audience,
@@ -67,7 +67,8 @@ const certificates = async (client: OAuth2Client, signal: AbortSignal): Promise<
 };
 
 /**
- * Verifies a token. The library's error quotes a bad token, which may grant access elsewhere, so that error is dropped.
+ * Verifies a token. The library's error quotes an invalid token, which may grant access elsewhere, so that error is
+ * dropped.
  */
 const verified = async (
   client: OAuth2Client,
@@ -85,7 +86,7 @@ const verified = async (
 
 /**
  * Checks the issuer, the audience, and the expiry of a token that Cloud Run has verified. Cloud Run also admits
- * accounts that other people allow.
+ * accounts that someone else has allowed.
  */
 const unexpired = (token: string, audience: string, now: number): unknown => {
   const read = unsigned.safeParse(payloadOf(token));

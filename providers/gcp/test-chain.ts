@@ -1,7 +1,7 @@
 import type { TestChain } from '../plugin.ts';
 import type { Publish } from './publish.ts';
 
-/** The chains of test events on Google Cloud, which begin at a topic of the install. */
+/** The chains for test events on Google Cloud, which begin at a topic of the install. */
 
 const chainFrom = (topic: () => string, publish: Publish): Pick<TestChain, 'next' | 'send'> => ({
   next: 'npx serverless logs -c serverless.gcp.yml --stage <stage> -f on-event',
@@ -9,8 +9,8 @@ const chainFrom = (topic: () => string, publish: Publish): Pick<TestChain, 'next
 });
 
 /**
- * Returns the chain that the functions can use. The account that fences may publish to the topic of messages that waited,
- * and not to the topic of the log sink.
+ * Returns the chain that the functions can use. The account that fences may publish to the topic of waiting messages,
+ * but not to the topic of the log sink.
  */
 export const waitingChain = (publish: Publish, topic: () => string): TestChain => ({
   path: 'topic again → push → on-event',
@@ -20,7 +20,7 @@ export const waitingChain = (publish: Publish, topic: () => string): TestChain =
   ...chainFrom(topic, publish),
 });
 
-/** Returns the chain of a topic that a person may publish to, such as that of the log sink. */
+/** Returns the chain of a topic to which a person may publish, such as that of the log sink. */
 export const chainOf = (topic: string, publish: Publish): TestChain => ({
   path: `topic ${topic.split('/').at(-1) ?? topic} → push → on-event`,
   notTried: 'the log sink, because only Google can write entries of the audit logs',

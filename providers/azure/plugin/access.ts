@@ -23,7 +23,7 @@ export const azureAccess = ({ subscription: usual, now, ...options }: AzureAcces
         `the subscription of AKS cluster ${cluster} is unknown: add it to the entry, or set AZURE_SUBSCRIPTION_ID`,
       ]);
     const text = await aksKubeconfig(options, { subscription, resourceGroup, cluster }, signal);
-    // The first question to Azure needs no YAML.
+    // Other requests to Azure need no YAML parser.
     const { parseApiServer } = await import('./api-server.ts');
     const { server, ca, byEntra } = parseApiServer(text, `AKS for cluster ${cluster}`);
     if (!byEntra)
@@ -92,7 +92,7 @@ export const aksKubeconfig = (
  */
 const SERVER = '6dae42f8-4368-4678-94ff-3960e28e3630/.default';
 
-/** How long before its end a token is renewed (ms). */
+/** How long before its expiry a token is refreshed (ms). */
 const RENEWED_BEFORE_MS = 5 * 60_000;
 
 const entraToken = async ({ credential }: RestOptions) => {
@@ -104,8 +104,8 @@ const entraToken = async ({ credential }: RestOptions) => {
 };
 
 /**
- * Returns a function that gives the bearer token. It requests a new token well before the old one expires, because not
- * every credential caches its tokens.
+ * Returns a function that returns the bearer token. It requests a new token well before the old one expires, because
+ * not every credential caches its tokens.
  */
 export const aksTokenProvider = (options: RestOptions, now: () => number): (() => Promise<string>) => {
   let held: { readonly token: string; readonly until: number } | null = null;

@@ -9,7 +9,7 @@ interface ApiServer {
   /** PEM */
   readonly ca: string;
   /**
-   * True when the users of the kubeconfig log in with a program and have no credentials in it, as users of Entra ID do.
+   * Whether the users of the kubeconfig log in with a program and have no credentials in it, as users of Entra ID do.
    */
   readonly byEntra: boolean;
 }
@@ -27,10 +27,12 @@ const kubeconfig = z
     byEntra: users.some((one) => one.user.exec !== undefined),
   }));
 
-/** Longer than any kubeconfig (characters). The parser may need minutes for a text of megabytes. */
+/** Longer than any real kubeconfig (characters). The parser may need minutes for a text of megabytes. */
 const LONGEST = 1_000_000;
 
-/** Returns the content of the text, or null when it has none. An alias without an anchor shows only in `toJS`. */
+/**
+ * Returns the content of the text, or null if there is none. An alias without an anchor causes an error only in `toJS`.
+ */
 const yamlIn = (text: string): unknown => {
   if (text.length > LONGEST) return null;
   try {
@@ -42,9 +44,9 @@ const yamlIn = (text: string): unknown => {
 };
 
 /**
- * Returns the API server from a kubeconfig that a cloud issued. `source` names the kubeconfig in error messages.
+ * Parses the API server from a kubeconfig that a cloud issued. `source` names the kubeconfig in error messages.
  *
- * @throws Unavailable when the text is not a kubeconfig
+ * @throws Unavailable if the text is not a kubeconfig
  */
 export const parseApiServer = (text: string, source: string): ApiServer => {
   const read = kubeconfig.safeParse(yamlIn(text));

@@ -10,7 +10,7 @@ import { restCall, type RestOptions } from '../rest.ts';
 
 /** Asks ARM for the permissions that a fence needs and returns the answers as lines for `cloudfence doctor`. */
 
-/** Roles are assigned on groups and subscriptions, so a few machines represent all. */
+/** Roles are assigned on groups and subscriptions, so a few machines are sufficient. */
 const MOST_ASKED = 5;
 
 const kindOf = (machine: MachineId): string =>
@@ -48,8 +48,8 @@ const asked = async (
 };
 
 /**
- * Checks the permissions on some machines. A role that may fence but may not ask about its own permissions is not a
- * fault: the check then says that nothing is known.
+ * Checks the permissions on some machines. A role that may fence but may not read its own permissions is not a fault:
+ * the check then reports that nothing is known.
  *
  * @throws Unavailable
  */
@@ -78,12 +78,12 @@ export const destructiveCallChecks = async (
   }
 };
 
-/** A group that does not exist. A call in it shows whether we may make the call at all. */
+/** A group that does not exist. A call in it shows whether the credentials allow this kind of call at all. */
 const NOBODYS_GROUP = 'cloudfence-asks-for-nobody';
 
 /**
- * Returns whether we may read machines in the whole subscription, or at most where a narrower role applies. Azure has
- * no dry run, so only the first destructive call shows whether it is allowed.
+ * Checks whether machines may be read in the whole subscription, or only where a narrower role applies. Azure has no
+ * dry run, so only the first destructive call shows whether it is allowed.
  *
  * @throws PermissionDenied (no token, or no such subscription), Unavailable
  */
@@ -125,11 +125,10 @@ const fits = (pattern: string, action: string): boolean =>
   new RegExp(`^${pattern.replaceAll(/[\\^$.|+?()[\]{}]/g, String.raw`\$&`).replaceAll('*', '.*')}$`, 'i').test(action);
 
 /**
- * Returns the wanted actions that these credentials do not have on a machine. ARM has no dry run, but it tells each
- * caller what that caller may do.
- * https://learn.microsoft.com/rest/api/authorization/permissions/list-for-resource
+ * Returns the wanted actions that these credentials do not have on a machine. ARM has no dry run, but it reports the
+ * permissions of each caller. https://learn.microsoft.com/rest/api/authorization/permissions/list-for-resource
  *
- * @throws PermissionDenied when the credentials may not even ask, Unavailable, Refused
+ * @throws PermissionDenied if the credentials may not even ask, Unavailable, Refused
  */
 export const missingActions = async (
   { endpoint, ...rest }: PermissionOptions,

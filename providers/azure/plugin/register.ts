@@ -10,7 +10,7 @@ import {
   type OpenTestChain,
 } from '../../plugin.ts';
 
-/** Returns where to send calls. Azure's SDK has no variable of its own for the subscription or the endpoint. */
+/** Returns where to send calls. Azure's SDK has no variable for the subscription or the endpoint. */
 export const readAzureVariables = (
   variable: ReadVariable,
 ): { readonly subscription: string | null; readonly endpoint: string | null } => ({
@@ -18,7 +18,7 @@ export const readAzureVariables = (
   endpoint: readUrl(variable, 'CLOUDFENCE_AZURE_ENDPOINT'),
 });
 
-/** Without a query: a signature in it is a secret. */
+/** The query is not accepted, because a signature in it is a secret. */
 const CONTAINER = /^https?:\/\/[^/?#@\s]+(?:\/[^/?#\s]+)+?\/?$/;
 
 const openContainer =

@@ -20,7 +20,10 @@ import { type MachinePath, machinePath } from '../identity.ts';
 const machinesIn = (clusters: readonly SeenCluster[]): readonly MachinePath[] =>
   nodesOf(clusters).flatMap(({ machine }) => (machine === null ? [] : (machinePath(machine) ?? [])));
 
-/** A kubelet may write any text into its providerID. What is no subscription never gets into a command. */
+/**
+ * The format of a subscription, because a kubelet may write any text into its providerID. Any other text must not
+ * become part of a command.
+ */
 const SUBSCRIPTION = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const subscriptionsOf = (clusters: readonly SeenCluster[]): readonly Tally[] =>
@@ -28,7 +31,7 @@ const subscriptionsOf = (clusters: readonly SeenCluster[]): readonly Tally[] =>
 
 const subscriptionOf = (clusters: readonly SeenCluster[]): string | null => subscriptionsOf(clusters)[0]?.value ?? null;
 
-/** A label may be any text. */
+/** A label may contain any text. */
 const LOCATION = /^[a-z]+[a-z0-9]*$/;
 const AKS_HOST = /\.([a-z0-9]+)\.azmk8s\.io(?::\d+)?$/;
 

@@ -54,15 +54,15 @@ export const readLogEntry = (raw: object, where: string): ParsedEvent => {
 const ERROR = 500;
 
 /**
- * True when the call failed. A status may have a message without a code, and only a code is an error. System events
- * skip this check: what the system reports has happened, however severe it is.
+ * Returns whether the call failed. A status may have a message without a code. Only a code means an error. System
+ * events skip this check, because they report what has already happened, whatever their severity.
  */
 const hasFailed = ({ severity, protoPayload: { status } }: Entry): boolean =>
   severity === 'ERROR' || severity === ERROR || (status?.code ?? 0) !== 0;
 
 /**
- * True for the first of the two entries of an operation. An entry that is marked neither first nor last counts as the
- * last.
+ * Returns whether this is the first of the two entries of an operation. An entry that is marked neither first nor last
+ * counts as the last.
  */
 const hasOnlyBegun = ({ operation }: Entry): boolean => operation?.first === true && operation.last !== true;
 
@@ -93,7 +93,7 @@ const readMachine = (logged: Entry, because: string, where: string): ParsedEvent
   ]);
 };
 
-/** Returns the path with the project id, by which everything else, including Nodes, names the project. */
+/** Returns the path with the project id, which Nodes and all other sources use. */
 const withProjectId = (path: InstancePath, projectId: string | null): InstancePath | null => {
   if (!NUMERIC_ID.test(path.project)) return path;
   return projectId === null ? null : instancePath(machineIdOf({ ...path, project: projectId }));
@@ -113,21 +113,21 @@ const momentOf = (time: string | null | undefined): number | null => {
 };
 
 /**
- * What the methods of log entries mean for the power of an instance.
+ * The effect of the methods in log entries on the power state of an instance.
  * https://cloud.google.com/compute/docs/logging/audit-logging
  */
 
 type Meaning =
   | { readonly kind: 'call' | 'system-event'; readonly because: string }
-  /** The method is not about an instance, or does not change whether one runs. */
+  /** The method is not about an instance, or does not change whether it runs. */
   | { readonly kind: 'none' };
 
 const CALL = /^(?:v1|beta|alpha)\.compute\.instances\.(\w+)$/;
 const SYSTEM_EVENT = /^compute\.instances\.([\w.]+)$/;
 
 /**
- * Calls after which an instance has another power state. `reset` is absent because the instance stays RUNNING through
- * that reboot.
+ * Calls after which an instance has another power state. `reset` is not in the list, because the instance stays RUNNING
+ * during that reboot.
  */
 export const powerCalls: ReadonlySet<string> = new Set([
   'delete',
@@ -140,8 +140,8 @@ export const powerCalls: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * System events that do not change the power. Google adds system events over time. Every other one is a reason to look,
- * because a look costs almost nothing.
+ * System events that do not change the power. Google adds system events over time. All other system events are a reason
+ * to look, because a look costs almost nothing.
  */
 export const harmlessSystemEvents: ReadonlySet<string> = new Set(['migrateOnHostMaintenance', 'reset']);
 

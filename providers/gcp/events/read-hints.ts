@@ -15,7 +15,7 @@ import { hintFieldsOf, readLogEntry } from './log-entry.ts';
 
 interface Wrapped {
   readonly value: unknown;
-  /** The JSON path to the wrapped value. */
+  /** The JSON path to the unwrapped value. */
   readonly step: string;
 }
 
@@ -47,7 +47,7 @@ const pulled = z
   .object({ receivedMessages: z.array(z.unknown()) })
   .transform(({ receivedMessages }): Wrapped => ({ value: receivedMessages, step: '.receivedMessages' }));
 
-/** The answer of entries.list, as people keep it in a file. */
+/** The answer of entries.list, as people store it in a file. */
 const entries = z
   .object({ entries: z.array(z.unknown()) })
   .transform((list): Wrapped => ({ value: list.entries, step: '.entries' }));
@@ -72,7 +72,7 @@ const wrappings: readonly z.ZodType<Wrapped>[] = [
 
 const batchIn = (raw: object): MessageBatch | null => messageBatchAt(raw, 'receivedMessages', ['message']);
 
-/** Returns the wrapped value, or null when the object is not a wrapper. */
+/** Returns the unwrapped value, or null if the object is not an envelope. */
 const unwrap = (raw: object): Wrapped | null => {
   for (const wrapping of wrappings) {
     const inside = wrapping.safeParse(raw);
@@ -99,7 +99,7 @@ const readByHand = (raw: object, where: string): ParsedEvent => {
   return parsedHints([{ ...hintFieldsOf(asked.data), because: 'by-hand', eventId: null, time: null, replay: null }]);
 };
 
-/** Reads the payload of an entry alone, which a forwarder may have cut out. */
+/** Reads only the payload of an entry, without the entry around it. */
 const readPayload = (payload: object, where: string): ParsedEvent => {
   const { faults, ...rest } = readLogEntry({ protoPayload: payload }, where);
   return {
@@ -124,8 +124,8 @@ const readObject: EventDialect['readObject'] = (raw, where, onward) => {
 
 /**
  * Reads any message about instances: audit log entries; Pub/Sub messages and CloudEvents around them; lists of all of
- * these; JSON text (one document, or one per line); and `{ "instance": "projects/…" }` that a person writes.
- * Never throws, never drops anything silently, and never quotes who did something.
+ * these; JSON text (one document, or one per line); and `{ "instance": "projects/…" }` that a person writes. Never
+ * throws, never drops anything silently, and never quotes the person who made a call.
  */
 export const readHints = createEventReader({
   readObject,

@@ -33,7 +33,7 @@ export const gcpAccess = (options: RestOptions): CloudAccess => {
   };
 };
 
-/** Reaches the API server of a GKE cluster with the identity of the given OAuth token. */
+/** Connects to the API server of a GKE cluster with the given OAuth token. */
 
 export interface GkeCluster {
   readonly project: string;
@@ -43,7 +43,7 @@ export interface GkeCluster {
 
 export interface GkeEndpoint {
   readonly server: string;
-  /** PEM. Null when the endpoint has a DNS name and a public certificate. */
+  /** PEM. Null if the endpoint has a DNS name and a public certificate. */
   readonly ca: string | null;
 }
 
@@ -67,8 +67,8 @@ const described = z.object({
 type Described = z.infer<typeof described>;
 
 /**
- * Returns the DNS name of a cluster whose address is reachable only from its own network, if that name accepts external
- * calls.
+ * Returns the DNS name of a cluster whose address is reachable only from its own network, if external traffic to that
+ * name is allowed.
  */
 const named = ({ controlPlaneEndpointsConfig: { dnsEndpointConfig, ipEndpointsConfig } }: Described): string | null => {
   const publicAddress = ipEndpointsConfig.enabled !== false && ipEndpointsConfig.enablePublicEndpoint !== false;
@@ -78,7 +78,7 @@ const named = ({ controlPlaneEndpointsConfig: { dnsEndpointConfig, ipEndpointsCo
 /**
  * Returns the endpoint of a GKE cluster.
  *
- * @throws Unavailable, PermissionDenied, Refused, InvalidConfiguration (the cluster exists and has no endpoint yet)
+ * @throws Unavailable, PermissionDenied, Refused, InvalidConfiguration (if the cluster exists but has no endpoint yet)
  */
 export const readGkeEndpoint = async (
   auth: GoogleAuth,
@@ -102,7 +102,7 @@ export const readGkeEndpoint = async (
   return { server: `https://${endpoint}`, ca: Buffer.from(masterAuth.clusterCaCertificate, 'base64').toString() };
 };
 
-/** Returns a function that gives the token. The library renews the token in time. @throws PermissionDenied */
+/** Returns a function that returns the token. The library refreshes the token in time. @throws PermissionDenied */
 export const gkeTokenProvider = (auth: GoogleAuth) => async (): Promise<string> => {
   const token = await accessToken(auth);
   if (typeof token !== 'string') throw new PermissionDenied('Google Cloud returned no access token for GKE');
@@ -124,7 +124,7 @@ const held = z
   .transform(({ payload }) => Buffer.from(payload.data, 'base64').toString());
 
 /**
- * Returns the host of a secret. Only its own region serves a regional secret.
+ * Returns the host of a secret. Only the region of a regional secret serves it.
  * https://cloud.google.com/secret-manager/regional-secrets/regional-secrets-overview
  */
 const hostOf = (secret: string): string => {
@@ -182,7 +182,7 @@ const failure = z.object({
   config: z.object({ url: z.instanceof(URL).optional() }).optional(),
 });
 
-/** The service's own sentence, if its answer has Google's form. */
+/** The service's own sentence, if the answer has Google's format. */
 const failedAnswer = z.object({
   response: z.object({ data: z.object({ error: z.object({ message: z.string().min(1) }) }) }),
 });
@@ -192,7 +192,7 @@ const sentenceIn = (caught: unknown): string => {
   return message === undefined ? '' : `: ${firstLineOf(message)}`;
 };
 
-/** Translates an error by its status, never by its message. A token service declines with a plain 400. */
+/** Translates an error by its status, never by its message. A token service rejects a request with a plain 400. */
 const toCloudfenceError = (caught: unknown, name: string, host: string): CloudfenceError => {
   if (caught instanceof CloudfenceError) return caught;
   const { status = 0, config } = failure.safeParse(caught).data ?? {};
@@ -230,7 +230,7 @@ export const restGet = async <T>(
   throw new Unavailable(`the response to ${call.name} is not valid`, { cause: read.error });
 };
 
-/** Returns a token for a service that other code calls. @throws Unavailable, PermissionDenied */
+/** Returns a token for a service that another module calls. @throws Unavailable, PermissionDenied */
 export const accessToken = async (auth: GoogleAuth): Promise<string | null | undefined> => {
   await loadCredentials(auth);
   return auth.getAccessToken().catch((caught: unknown) => {

@@ -17,7 +17,7 @@ export interface GcpOptions {
   readonly onRequestsSent?: OnRequestsSent | undefined;
 }
 
-/** Probes only the credentials. A machine names its own project and zone, and no machine is known yet. */
+/** Probes only the credentials. The path of a machine contains its project and zone, and no machine is known yet. */
 const probeOf = (clients: ComputeClients): CloudProbe => ({
   where: 'gcp',
   ask: async (signal) =>
@@ -27,7 +27,7 @@ const probeOf = (clients: ComputeClients): CloudProbe => ({
 
 const projectOf = (machine: MachineId): string => instancePath(machine)?.project ?? '';
 
-/** Probes one project. One machine represents all machines of its project. */
+/** Probes one project. One machine is sufficient for all machines of its project. */
 const projectProbe = (
   project: string,
   [machine, ...others]: readonly [MachineId, ...MachineId[]],

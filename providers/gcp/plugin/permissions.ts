@@ -10,7 +10,7 @@ import { gcpCloud } from '../index.ts';
  * Asks Compute Engine for the permissions that a fence needs and returns the answers as lines for `cloudfence doctor`.
  */
 
-/** Permissions are granted on a project, so a few machines represent all. */
+/** Permissions are granted on a project, so a few machines are sufficient. */
 const MOST_ASKED = 3;
 
 const denied = (on: string, missing: readonly string[]): readonly string[] =>
@@ -68,9 +68,8 @@ export const destructiveCallChecks = async (
 };
 
 /**
- * Returns the wanted permissions that these credentials do not have on a machine. Anyone who knows a resource may ask.
- * The answer is a list, and no call is made on anyone's behalf.
- * https://cloud.google.com/iam/docs/testing-permissions
+ * Returns the wanted permissions that these credentials do not have on a machine. Anyone who knows a resource may call
+ * this method. It only returns a list, and changes nothing. https://cloud.google.com/iam/docs/testing-permissions
  *
  * @throws Unavailable, PermissionDenied, Refused
  */

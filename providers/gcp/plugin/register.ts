@@ -10,7 +10,7 @@ import {
   type OpenTestChain,
 } from '../../plugin.ts';
 
-/** Returns the URL of another endpoint. Google's SDK has no variable of its own for it. */
+/** Returns the URL of another endpoint. Google's SDK has no variable for it. */
 export const readGcpEndpoint = (variable: ReadVariable): string | null => readUrl(variable, 'CLOUDFENCE_GCP_ENDPOINT');
 
 const BUCKET = /^gs:\/\/([a-z0-9][a-z0-9._-]{1,220}[a-z0-9])(?:\/incidents)?\/?$/;

@@ -59,7 +59,7 @@ const regionValue = (clusters: readonly SeenCluster[]): StageValue => {
     : { key, value: null, says: 'of the functions: nothing names one, and without this line it is europe-west1' };
 };
 
-/** `gcloud container clusters get-credentials` names the context so. */
+/** The context name that `gcloud container clusters get-credentials` uses. */
 const GKE_CONTEXT = /^gke_([a-z0-9][-a-z0-9.:]*)_([a-z]+(?:-[a-z0-9]+)+)_([a-z][-a-z0-9]*)$/;
 
 const isGke = ({ version, nodes }: SeenCluster): boolean =>
