@@ -72,7 +72,8 @@ const startOnOlderNode = async () => {
     await import(built);
   } else {
     console.error(
-      `cloudfence needs Node 22.18 or newer (this is ${process.versions.node}); only the demo runs on Node 20.`,
+      `cloudfence needs Node 22.18 or newer (this is ${process.versions.node}); only the demo runs on Node 20.\n` +
+        'Install a newer one, such as from https://nodejs.org, and run the command again.',
     );
     process.exitCode = 2;
   }

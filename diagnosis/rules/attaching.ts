@@ -265,7 +265,10 @@ const failed = (situation: Situation, error: ErrorView, attachment: AttachmentVi
     says: `${isOld ? 'The last attempt to attach failed, and the attacher waits before the next one' : 'The CSI driver cannot attach the volume'}: ${firstLine(error.says)}`,
     proof: [`attachError at ${formatTime(error.at)}, ${formatDuration(age)} ago`],
     waits: `${nameOf(situation.pod)} ← ${attachment.name} ← the attacher of ${attachment.driver}.`,
-    next: [`it tries again within five minutes; ${retryCommand(attachment)}`],
+    next: [
+      ...(isOld ? [] : ['fix what the error names']),
+      `the attacher tries again within five minutes; ${retryCommand(attachment)}`,
+    ],
   });
 };
 

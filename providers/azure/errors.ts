@@ -151,6 +151,7 @@ const COVERING: readonly (readonly [RegExp, RegExp, DriverFault])[] = [
   [/\bOperationNotAllowed\b/, /maximum number of data disks/i, 'attach-limit'],
   [/\b(?:BadRequest|OperationNotAllowed)\b/, /not in the same zone/i, 'wrong-zone'],
   [/\bInvalidParameter\b/, /UltraSSD/i, 'incompatible'],
+  [/\bInvalidParameter\b/, /dataDisk\.lun' is out of range/i, 'attach-limit'],
   [/\bInvalidParameter\b|already exists/, /\bLUN \d+ already exists/i, 'lun-taken'],
 ];
 
@@ -162,6 +163,7 @@ const WORDS: readonly (readonly [RegExp, DriverFault])[] = [
   [/\balready attached to node\(/, 'attached-elsewhere'],
   [/\bis in ToBeDetached state\b/, 'detach-pending'],
   [/\bstate of disk\(.*\) is \w+, not in expected\b/, 'disk-not-ready'],
+  [/\ball luns are used\b/i, 'attach-limit'],
   [/\bclient throttled\b/, 'throttled'],
   [/\bVolume not found, failed with error\b/, 'disk-not-found'],
 ];

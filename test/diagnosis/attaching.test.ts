@@ -160,6 +160,14 @@ describe('what the driver answers', () => {
       'rpc error: code = Internal desc = ERROR CODE: OperationNotAllowed: The maximum number of data disks allowed to be attached to a VM of this size is 4.',
     ],
     ['detach-pending', 'Attach volume failed: ERROR CODE: AttachDiskWhileBeingDetached: Cannot attach data disk'],
+    [
+      'attach-limit',
+      'rpc error: code = Internal desc = Attach volume pvc-1 to instance aks-1 failed with all luns are used',
+    ],
+    [
+      'attach-limit',
+      `ERROR CODE: InvalidParameter: The value 8 of parameter 'dataDisk.lun' is out of range. Value must be between '0' and '7', inclusive.`,
+    ],
     ['not-permitted', '"code": "AuthorizationFailed", "message": "The client does not have authorization"'],
     ['lun-taken', 'Code="InvalidParameter" Message="A disk at LUN 3 already exists."'],
     [
@@ -177,6 +185,10 @@ describe('what the driver answers', () => {
     ],
     ['attach-failed', 'rpc error: code = NotFound desc = Could not find instance i-1'],
     ['attach-failed', 'rpc error: code = Internal desc = something new'],
+    [
+      'attach-failed',
+      `ERROR CODE: ScopeLocked: The scope 'x' cannot perform write operation because following scope(s) are locked`,
+    ],
   ])('%s: %s', async (kind, says) => {
     const { world } = attachFailed(says);
     const answer = await diagnoseSandbox(world);

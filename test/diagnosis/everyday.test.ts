@@ -17,6 +17,7 @@ import {
   addPodEvent,
   addUnplaced,
   at,
+  attachFailed,
   mountPending,
   rollout,
   twoNodes,
@@ -303,4 +304,11 @@ describe('a Node without a free slot', () => {
     expect(cause).toMatchObject({ kind: 'attach-limit', confidence: 'proved', ending: 'by-person' });
     expect(cause.next.join()).toContain('kubectl -n default delete pod app');
   });
+});
+
+it('an error that no rule knows is named as what is to be fixed, before the next attempt', async () => {
+  const { world } = attachFailed(`ERROR CODE: ScopeLocked: The scope 'x' cannot perform write operation`);
+  const cause = theCause(await diagnoseSandbox(world, APP));
+  expect(cause).toMatchObject({ kind: 'attach-failed', confidence: 'likely', ending: 'by-person' });
+  expect(cause.next[0]).toBe('fix what the error names');
 });
