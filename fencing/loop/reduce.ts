@@ -11,6 +11,7 @@ import {
   viewOf,
 } from './state.ts';
 import { mayHaveFreed, witnessAttachments } from '../rules/identity.ts';
+import { takenForAnothers } from '../rules/volumes.ts';
 import type { Admission } from '../model/ledger.ts';
 import type { MachineFacts, Witness } from '../model/machine.ts';
 import { type Command, actsOf } from './next-command.ts';
@@ -140,8 +141,9 @@ const isUntainted = (node: NodeFacts, { taints }: Recheck): boolean =>
   (node.taints.outOfService && !taints.outOfService) || (node.taints.ours && !taints.ours);
 
 /** Returns whether the record, the taint, or the Node changed since the last look. */
-const moved = ({ node, nameTaken }: ClusterFacts, recheck: Recheck): boolean => {
-  if (nameTaken) return false;
+const moved = (cluster: ClusterFacts, recheck: Recheck): boolean => {
+  if (takenForAnothers({ cluster })) return false;
+  const { node } = cluster;
   const untainted = node !== null && isUntainted(node, recheck);
   return untainted || recheck.uid !== (node?.uid ?? null) || recheck.recordText !== (node?.recordText ?? null);
 };
@@ -152,7 +154,7 @@ const rechecked = (state: RunState, { value, step, requestedAt }: Rechecked, now
   if (!cluster || moved(cluster.value, value)) return { ...state, cluster: null, cleared: null };
   const cleared = { step, at: requestedAt.mono };
   // If the name was reused, the Lease belongs to the new Node and does not show anything about this machine.
-  if (cluster.value.nameTaken) return { ...state, cleared };
+  if (takenForAnothers({ cluster: cluster.value })) return { ...state, cleared };
   return {
     ...state,
     cluster: { ...cluster, value: { ...cluster.value, lease: value.lease } },

@@ -69,7 +69,8 @@ export const attachedDiskOf = ({ machine, identityRules }: View, volume: VolumeF
  * Returns whether another machine uses the Node name now. Kubernetes then treats the attachment as one of the new
  * machine, and keeps it.
  */
-const takenForAnothers = ({ cluster }: View): boolean => cluster.node === null && cluster.nameTaken;
+export const takenForAnothers = ({ cluster }: Pick<View, 'cluster'>): boolean =>
+  cluster.node === null && cluster.nameTaken;
 
 /** Returns whether Kubernetes has released the volume on this machine, is releasing it, or will never release it. */
 const letGo = (view: View, { attachment }: VolumeFacts): boolean =>

@@ -199,3 +199,31 @@ describe('a machine that is off by a person’s word', () => {
     ['of none, without a record', { ...accepting, record: null }, false],
   ])('begins a proof by that %s: %s', (_, state, expected) => expect(begins(state)).toBe(expected));
 });
+
+describe('a recheck of a Node that its own machine has registered anew', () => {
+  const anew = withClusterRead(
+    seenOff,
+    { value: cluster({ node: marked(), nameTaken: true }), requestedAt: at(100), receivedAt: 100 },
+    at(100),
+  );
+  const step = { do: 'delete-pod', pod: { namespace: 'default', name: 'db-0', uid: 'pod-uid' } } as const;
+  const seen = {
+    uid: 'node-uid',
+    recordText: marked().recordText,
+    taints: { outOfService: true, ours: true },
+    lease: ago(20_000),
+  };
+  const after = (change: Partial<typeof seen>): RunState =>
+    reduce(
+      anew,
+      { do: 'recheck', location: { cluster: 'one', node: 'node-a' }, node: 'node-a', step },
+      { to: 'recheck', value: { ...seen, ...change }, requestedAt: at(200), step: 'key' },
+      at(300),
+    );
+
+  it('clears the step if the Node is as it was read', () => expect(after({}).cleared).not.toBeNull());
+  it('does not clear it if someone has removed the fence', () =>
+    expect(after({ recordText: '{}' })).toMatchObject({ cleared: null, cluster: null }));
+  it('reads the Lease, which is that of the machine', () =>
+    expect(after({ lease: ago(1) }).cluster?.value.lease).toBe(ago(1)));
+});
