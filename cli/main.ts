@@ -1,7 +1,14 @@
 import type { WriteStream } from 'node:tty';
 import { systemClock } from '../config/environment.ts';
-import { withSafeLines, type Screen, type Terminal, readOutputOptions, reportFailure } from './answer.ts';
-import { packageFolder, withOwnPaths } from './own-files.ts';
+import {
+  withSafeLines,
+  type Screen,
+  type Terminal,
+  readOutputOptions,
+  reportFailure,
+  packageFolder,
+  withOwnPaths,
+} from './answer.ts';
 import { runCommand } from './program.ts';
 
 const DEFAULT_COLUMNS = 80;

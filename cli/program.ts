@@ -7,14 +7,12 @@ import { withSafeLines, type Terminal, readOutputOptions, reportFailure } from '
 import { completionScript, shellNames, helpAfter } from './help.ts';
 import type { CapOptions } from './commands/cap.ts';
 import type { DemoOptions } from './commands/demo.ts';
-import type { DoctorOptions } from './commands/doctor.ts';
+import type { DoctorOptions, StatusOptions } from './commands/diagnose.ts';
 import type { DrillCommandOptions } from './commands/drill.ts';
-import type { InitOptions } from './commands/init.ts';
-import type { KubeconfigOptions } from './commands/kubeconfig.ts';
+import type { InitOptions, KubeconfigOptions } from './commands/init.ts';
 import type { ReleaseOptions } from './commands/run.ts';
 import type { ReportOptions } from './commands/report.ts';
 import type { SandboxOptions } from './commands/sandbox.ts';
-import type { StatusOptions } from './commands/diagnose.ts';
 import type { CommonOptions } from './session.ts';
 
 const time = (text: string): number => {
@@ -104,7 +102,7 @@ const addReading = (root: Command, terminal: Terminal, done: Done): void => {
       nonEmpty,
     )
     .action(async (options: DoctorOptions) =>
-      done(await (await import('./commands/doctor.ts')).doctor(options, terminal)),
+      done(await (await import('./commands/diagnose.ts')).doctor(options, terminal)),
     );
 };
 
@@ -187,7 +185,7 @@ const addKubeconfig = (root: Command, terminal: Terminal, done: Done): Command =
     .option('--debug', 'also print the stack trace of an error')
     .addOption(new Option('--timeout <time>', 'how long to wait for the token').argParser(time).default(60_000, '60s'))
     .action(async (options: KubeconfigOptions) =>
-      done(await (await import('./commands/kubeconfig.ts')).kubeconfig(options, terminal)),
+      done(await (await import('./commands/init.ts')).kubeconfig(options, terminal)),
     );
 
 const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, nonEmpty(text)];

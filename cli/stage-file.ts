@@ -1,5 +1,5 @@
 import { Document, isMap, isScalar, type YAMLMap } from 'yaml';
-import type { Survey, SurveyedCluster } from '../config/survey.ts';
+import type { Survey, SurveyedCluster } from './survey.ts';
 import { counted, onOneLine } from '../fencing/model/reason.ts';
 import { type StageValue, tally } from '../providers/stage.ts';
 

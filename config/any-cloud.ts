@@ -1,6 +1,5 @@
-import type { Cloud, UnservedScope } from '../fencing/model/cloud.ts';
+import type { Cloud, UnservedScope, Fault, ParsedEvent } from '../fencing/model/cloud.ts';
 import { CloudfenceError, Refused } from '../fencing/model/errors.ts';
-import type { Fault, ParsedEvent } from '../fencing/model/hint.ts';
 import {
   type DiskHolders,
   type IdentitySource,

@@ -1,8 +1,7 @@
 import { setImmediate as quiet } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Cloud } from '../fencing/model/cloud.ts';
+import type { Cloud, ParsedEvent } from '../fencing/model/cloud.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
-import type { ParsedEvent } from '../fencing/model/hint.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import { defaultPolicy } from '../fencing/model/policy.ts';
 import { processItems } from '../functions/invocation.ts';

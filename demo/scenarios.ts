@@ -1,13 +1,21 @@
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import { writerAs } from '../sandbox/cluster/controllers/object-writer.ts';
-import { addNewPod } from '../sandbox/scenes/database-pods.ts';
+import { addNewPod, NEW_POD } from '../sandbox/scenes/database-pods.ts';
 import type { World } from '../sandbox/world.ts';
-import * as ask from './findings.ts';
-import type { FinalCheck } from './findings.ts';
 import * as milestone from './milestones.ts';
-import type { Milestone } from './milestones.ts';
-import { type Machine, oldNode, type Story } from './story.ts';
+import {
+  type Milestone,
+  nudgedAttachments,
+  hasOwnOutOfServiceTaint,
+  fenceTracesOn,
+  hasQuarantine,
+  refusalEvent,
+} from './milestones.ts';
+import { type Machine, oldNode, type Story, databasePod, oldAttachmentExists } from './story.ts';
+import { listObjects, getObject } from '../sandbox/cluster/get-objects.ts';
+import { isReady } from '../sandbox/cluster/controllers/nodes.ts';
+import { isReadyPod } from '../sandbox/cluster/controllers/pods.ts';
 
 /** Something that people do in both worlds while time passes. */
 interface Act {
@@ -68,6 +76,101 @@ const startAgain: Act = {
   },
 };
 
+/** One question about the end of the story. `wrong` returns what is wrong, or null if everything is as expected. */
+interface FinalCheck {
+  readonly name: string;
+  readonly wrong: <P extends ClusterParts>(world: World<P>, story: Story<P>) => string | null;
+}
+
+const question = (name: string, wrong: FinalCheck['wrong']): FinalCheck => ({ name, wrong });
+
+const complainUnless = (right: boolean, complaint: string): string | null => (right ? null : complaint);
+
+const holdersOf = <P extends ClusterParts>(world: World<P>, { volume, demoCloud }: Story<P>): readonly string[] =>
+  demoCloud.holders(world, volume).map(({ instance, state }) => `${instance} (${state})`);
+
+const diskIsAt = <P extends ClusterParts>(world: World<P>, story: Story<P>, instance: string): string | null => {
+  const holders = holdersOf(world, story);
+  return complainUnless(
+    holders.join() === `${instance} (attached)`,
+    `the disk must be attached to ${instance}, but it is attached to ${holders.join(', ') || 'no instance'}`,
+  );
+};
+
+const dataUnharmed = question('data-unharmed', (world, { demoCloud }) => {
+  const violations = demoCloud.violations(world);
+  return complainUnless(violations.length === 0, violations.map(({ what }) => what).join('; '));
+});
+
+const diskMoved = question('disk-moved', (world, story) => diskIsAt(world, story, story.spare));
+const diskStayed = question('disk-stayed', (world, story) => diskIsAt(world, story, story.holder));
+
+const databaseRuns = question('database-runs', (world, { nodeOf, spare, podUid }) => {
+  const pod = databasePod(world);
+  const runs =
+    pod !== undefined && isReadyPod(pod) && pod.metadata.uid !== podUid && pod.spec.nodeName === nodeOf(spare);
+  return complainUnless(runs, `no replacement pod of the database runs on ${nodeOf(spare)}`);
+});
+
+const podStayed = question('pod-stayed', (world, { podUid }) =>
+  complainUnless(databasePod(world)?.metadata.uid === podUid, 'the pod was removed from a machine that runs'),
+);
+
+const oldAttachmentGone = question('old-attachment-gone', (world, story) =>
+  complainUnless(!oldAttachmentExists(world, story), `the old VolumeAttachment to ${story.node} still exists`),
+);
+
+const nodeFenced = question('node-fenced', (world, story) => {
+  const node = oldNode(world, story);
+  return complainUnless(
+    node !== undefined && hasQuarantine(node) && !hasOwnOutOfServiceTaint(node),
+    `Node ${story.node} is not parked: it must have only the quarantine taint`,
+  );
+});
+
+const nodeDeleted = question('node-deleted', (world, { node }) =>
+  complainUnless(
+    getObject(world, 'nodes', node) === undefined,
+    `Node ${node} still exists, although its machine is terminated`,
+  ),
+);
+
+const nodeReturned = question('node-returned', (world, story) => {
+  const node = oldNode(world, story);
+  return complainUnless(
+    node !== undefined && isReady(node) && (node.spec.taints ?? []).length === 0,
+    `Node ${story.node} is not back in service`,
+  );
+});
+
+const newPodRuns = question('new-pod-runs', (world, { node }) => {
+  const pod = getObject(world, 'pods', NEW_POD.name, NEW_POD.namespace);
+  return complainUnless(pod?.spec.nodeName === node && isReadyPod(pod), `no new pod runs on ${node}`);
+});
+
+const nothingLeft = question('nothing-left', (world) => {
+  const leftBehind = [
+    ...listObjects(world, 'nodes').flatMap((node) =>
+      fenceTracesOn(node).map((what) => `${what} on ${node.metadata.name}`),
+    ),
+    ...nudgedAttachments(world),
+  ];
+  return complainUnless(leftBehind.length === 0, `Cloudfence left behind: ${leftBehind.join(', ')}`);
+});
+
+const noNudgeLeft = question('no-nudge-left', (world) => {
+  const nudged = nudgedAttachments(world);
+  return complainUnless(nudged.length === 0, `a nudge remains on ${nudged.join(', ')}`);
+});
+
+const machineRuns = question('machine-runs', (world, { holder, demoCloud }) =>
+  complainUnless(demoCloud.machine(world, holder).power === 'running', `${holder} is not running any more`),
+);
+
+const refusalSaid = question('refusal-said', (world, { node }) =>
+  complainUnless(refusalEvent(world, node) !== undefined, `no Event on Node ${node} says why it was not fenced`),
+);
+
 const takeoverMilestones = [
   milestone.podMarked,
   milestone.podGone,
@@ -77,7 +180,7 @@ const takeoverMilestones = [
   milestone.podRuns,
 ];
 const returnMilestones = [milestone.runsAgain, milestone.readyAgain, milestone.quarantineRemoved, milestone.newPodRuns];
-const takeoverChecks = [ask.dataUnharmed, ask.oldAttachmentGone, ask.diskMoved, ask.databaseRuns];
+const takeoverChecks = [dataUnharmed, oldAttachmentGone, diskMoved, databaseRuns];
 const announced = { acts: [], unannounced: false };
 
 export const scenarios: readonly Scenario[] = [
@@ -94,7 +197,7 @@ export const scenarios: readonly Scenario[] = [
       ...takeoverMilestones,
       milestone.outOfServiceRemoved,
     ],
-    asks: [...takeoverChecks, ask.nodeFenced, ask.noNudgeLeft],
+    asks: [...takeoverChecks, nodeFenced, noNudgeLeft],
   },
   {
     ...announced,
@@ -103,7 +206,7 @@ export const scenarios: readonly Scenario[] = [
     since: 'after the termination',
     strikes: terminateInstance,
     milestones: [milestone.terminated, milestone.marked, ...takeoverMilestones, milestone.nodeGone],
-    asks: [...takeoverChecks, ask.nodeDeleted, ask.nothingLeft],
+    asks: [...takeoverChecks, nodeDeleted, nothingLeft],
   },
   {
     name: 'partition',
@@ -113,7 +216,7 @@ export const scenarios: readonly Scenario[] = [
     acts: [],
     unannounced: true,
     milestones: [milestone.cutOff, milestone.notReady, milestone.refused, ...takeoverMilestones],
-    asks: [ask.dataUnharmed, ask.machineRuns, ask.diskStayed, ask.podStayed, ask.refusalSaid, ask.nothingLeft],
+    asks: [dataUnharmed, machineRuns, diskStayed, podStayed, refusalSaid, nothingLeft],
   },
   {
     name: 'return',
@@ -130,7 +233,7 @@ export const scenarios: readonly Scenario[] = [
       milestone.outOfServiceRemoved,
       ...returnMilestones,
     ],
-    asks: [...takeoverChecks, ask.nodeReturned, ask.newPodRuns, ask.nothingLeft],
+    asks: [...takeoverChecks, nodeReturned, newPodRuns, nothingLeft],
   },
   {
     ...announced,
@@ -139,7 +242,7 @@ export const scenarios: readonly Scenario[] = [
     since: 'after the stop',
     strikes: stopAndDeleteNode,
     milestones: [milestone.stopped, milestone.nodeGone, ...takeoverMilestones],
-    asks: [...takeoverChecks, ask.nodeDeleted, ask.nothingLeft],
+    asks: [...takeoverChecks, nodeDeleted, nothingLeft],
   },
 ];
 

@@ -2,8 +2,7 @@ import { counted } from '../fencing/model/reason.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import { getObject } from '../sandbox/cluster/get-objects.ts';
 import type { World } from '../sandbox/world.ts';
-import type { Milestone } from './milestones.ts';
-import { fenceTracesOn } from './traces.ts';
+import { type Milestone, fenceTracesOn } from './milestones.ts';
 import { type DemoRun, type DemoNews, type PlayedDemo, DEMO_LASTS_MS } from './play.ts';
 import { databasePod, type Story } from './story.ts';
 

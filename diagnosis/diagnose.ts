@@ -1,5 +1,5 @@
 import { CloudfenceError, InvalidInput } from '../fencing/model/errors.ts';
-import type { Answer, Finding } from './answer.ts';
+import { type Answer, type Finding, causeTree } from './answer.ts';
 import { createCloudMemory, type CloudMemory } from './cloud-memory.ts';
 import { gatherFacts } from './gather.ts';
 import type { Cause } from './model/cause.ts';
@@ -16,7 +16,6 @@ import { causeOf } from './rules/cause-of.ts';
 import { nameOf } from './rules/rule.ts';
 import { causeWithoutPod } from './rules/unused-storage.ts';
 import { targetInWords, type Target } from './target.ts';
-import { causeTree } from './tree.ts';
 import { gatherUnused, storageTree } from './unused-storage.ts';
 
 /** Finds out in every cluster why pods wait for their volumes. Only reads. */

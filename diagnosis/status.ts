@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import type { NodeFacts } from '../fencing/model/cluster-facts.ts';
 import { CloudfenceError } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
-import { reasonOf } from '../fencing/loop/failing.ts';
+import { reasonOf } from '../fencing/loop/ending.ts';
 import type { OutcomeKind } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { because, type Reason, onOneLine, shorten } from '../fencing/model/reason.ts';

@@ -2,7 +2,7 @@ import { ifFound, type PodView, type PvcView, type StorageFacts, type VolumeView
 import type { ClusterReading, DiagnosisPorts } from './ports.ts';
 import { formatDuration, formatTime, nameOf } from './rules/rule.ts';
 import type { Target } from './target.ts';
-import type { TreeLine } from './tree.ts';
+import type { TreeLine } from './answer.ts';
 
 /** Claims and PersistentVolumes that no pod uses and that are not bound or not deleted. */
 

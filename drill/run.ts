@@ -4,7 +4,21 @@ import type { MachineTarget } from '../fencing/model/machine.ts';
 import { listSome, onOneLine } from '../fencing/model/reason.ts';
 import { makeCanary } from './canary.ts';
 import { type CheckOptions, type DrillFacts, type Refusal, refusalsOf } from './checks.ts';
-import { readFacts, renewFacts, targetOf } from './facts.ts';
+import {
+  readFacts,
+  renewFacts,
+  targetOf,
+  checkOptionsOf,
+  type DrillOptions,
+  type DrillResult,
+  type DrillTools,
+  isWorthAnotherTry,
+  type Note,
+  POLL_MS,
+  type Progress,
+  requestOf,
+  writeNoted,
+} from './tools.ts';
 import { lookAtMachine, startMachine, stopMachine } from './machine.ts';
 import {
   type Before,
@@ -18,18 +32,6 @@ import {
   type Snapshot,
 } from './phases.ts';
 import type { CanaryView } from './ports.ts';
-import {
-  checkOptionsOf,
-  type DrillOptions,
-  type DrillResult,
-  type DrillTools,
-  isWorthAnotherTry,
-  type Note,
-  POLL_MS,
-  type Progress,
-  requestOf,
-  writeNoted,
-} from './tools.ts';
 import { undo } from './undo.ts';
 
 /**

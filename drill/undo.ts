@@ -2,9 +2,8 @@ import { bearsFence } from '../fencing/model/cluster-facts.ts';
 import { asCloudfenceError, Unavailable } from '../fencing/model/errors.ts';
 import { CLEANUP_MS, removeCanary, untilUndone, whyNotUndone } from './canary.ts';
 import type { DrillFacts, Refusal } from './checks.ts';
-import { targetOf } from './facts.ts';
+import { targetOf, type DrillOptions, type DrillTools, POLL_MS, type Progress } from './tools.ts';
 import { lookAtMachine, startMachine } from './machine.ts';
-import { type DrillOptions, type DrillTools, POLL_MS, type Progress } from './tools.ts';
 
 /** Undoes what a drill did, whatever has happened, and says what is left. */
 

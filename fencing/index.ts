@@ -10,7 +10,7 @@ export { sweep } from './sweep/sweep.ts';
 export type * from './model/cloud.ts';
 export type * from './model/cluster.ts';
 export type * from './model/cluster-facts.ts';
-export type * from './model/hint.ts';
+export type * from './model/cloud.ts';
 export type * from './model/machine.ts';
 export type * from './model/outcome.ts';
 export type * from './model/policy.ts';

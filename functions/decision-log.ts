@@ -1,6 +1,6 @@
 import type { ClusterFacts } from '../fencing/model/cluster-facts.ts';
 import { CloudfenceError } from '../fencing/model/errors.ts';
-import type { Fault } from '../fencing/model/hint.ts';
+import type { Fault } from '../fencing/model/cloud.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import { type CommandResult, reportsOf } from '../fencing/loop/reduce.ts';
 import { isImagined, type Outcome } from '../fencing/model/outcome.ts';

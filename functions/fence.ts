@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { searchPorts } from '../config/diagnose.ts';
+import { searchPorts, releaseNamed } from '../config/diagnose.ts';
 import { machineNamed } from '../diagnosis/by-name.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { NamingDependencies } from './dependencies.ts';
 import { type ManualRunResult, runManually, type TimeLimit, withinInvocation } from './invocation.ts';
 import type { Message } from './messages.ts';
-import { releaseNamed } from '../config/release.ts';
 import { outcomeJson } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { outcomeLine } from './decision-log.ts';

@@ -14,8 +14,7 @@ import {
   sendLate,
   watchIncident,
 } from '../incidents/keep.ts';
-import { incidentOfRun, type Occasion } from '../incidents/of-run.ts';
-import { emptyRunLog, logged, type RunLog } from '../incidents/run-log.ts';
+import { incidentOfRun, type Occasion, emptyRunLog, logged, type RunLog } from '../incidents/of-run.ts';
 import type { FunctionDependencies } from './dependencies.ts';
 import { messageLine } from './decision-log.ts';
 import type { WorkItem } from './messages.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ObjectStore } from '../incidents/keep.ts';
 import { Unavailable } from '../fencing/model/errors.ts';
-import { goodAnswer, type HttpCall, type SendCall } from './http-answer.ts';
+import { goodAnswer, type HttpCall, type SendCall } from '../transport/answers.ts';
 import type { IncidentObject } from '../incidents/source.ts';
 
 /**

@@ -1,12 +1,11 @@
 import type { DiskView, DriverFault } from '../diagnosis/model/facts.ts';
 import type { DrillCloud } from '../drill/ports.ts';
-import type { Cloud, CloudIdentityRules } from '../fencing/model/cloud.ts';
-import type { ParsedEvent } from '../fencing/model/hint.ts';
+import type { Cloud, CloudIdentityRules, ParsedEvent } from '../fencing/model/cloud.ts';
 import type { MachineId, VolumeHandle } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { ObjectStore } from '../incidents/keep.ts';
 import type { Check } from './check.ts';
-import type { StoredKubeconfig, ManagedCluster } from './cluster-entries.ts';
+import type { StoredKubeconfig, ManagedCluster, PermissionTags } from './cluster-entries.ts';
 import type { StageWriter } from './stage.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { shorten } from '../fencing/model/reason.ts';
@@ -80,17 +79,6 @@ export interface OpenedCloud {
   readonly drill?: (machine: MachineId) => Promise<DrillCloud>;
   /** Access to clusters that this cloud manages, or whose credentials it stores. */
   readonly access: CloudAccess;
-}
-
-export interface PermissionTag {
-  readonly key: string;
-  readonly values: readonly string[];
-}
-
-/** The tags on which permissions depend. One tag of each list is sufficient. */
-export interface PermissionTags {
-  readonly instances: readonly PermissionTag[];
-  readonly volumes: readonly PermissionTag[];
 }
 
 /** An additional account and region whose machines are served. */

@@ -1,7 +1,6 @@
 import { duration, tickText, ticks } from './words.ts';
-import { kubernetesAlone, type Remedy } from './kubernetes-alone.ts';
-import { html, type Markup, ownText, styleElement, textOf } from './markup.ts';
-import { chartStyle, colors } from './style.ts';
+import { kubernetesAlone, type Remedy } from './figures.ts';
+import { html, type Markup, ownText, styleElement, textOf, chartStyle, colors } from './markup.ts';
 import { type Phase, type Timeline, tookOf } from './timeline.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Incident, IncidentStep, Proof, Trigger } from '../incidents/incident.ts';
 import { timelineCharts } from './chart.ts';
 import { clockTime, dateTime, duration, count, factsOf, stateWords, storyOf, subjectOf } from './words.ts';
-import { kubernetesAlone } from './kubernetes-alone.ts';
+import { kubernetesAlone } from './figures.ts';
 import { html, type Markup, name } from './markup.ts';
 import {
   between,

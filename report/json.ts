@@ -1,6 +1,5 @@
-import { shadowSummaryOf, type Spread, spreadsOf } from './figures.ts';
+import { shadowSummaryOf, type Spread, spreadsOf, kubernetesAlone } from './figures.ts';
 import { machineTime } from './words.ts';
-import { kubernetesAlone } from './kubernetes-alone.ts';
 import type { Report } from './select.ts';
 import { type Phase, timelineOf, tookOf } from './timeline.ts';
 

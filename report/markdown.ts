@@ -1,5 +1,5 @@
 import type { Incident } from '../incidents/incident.ts';
-import { shadowSummaryOf, type Spread, spreadsOf } from './figures.ts';
+import { shadowSummaryOf, type Spread, spreadsOf, kubernetesAlone } from './figures.ts';
 import {
   clockTime,
   dateMinute,
@@ -12,7 +12,6 @@ import {
   storyOf,
   subjectOf,
 } from './words.ts';
-import { kubernetesAlone } from './kubernetes-alone.ts';
 import { plain } from './markup.ts';
 import type { Report } from './select.ts';
 import { beganAt, between, epochMs, timelineOf, tookOf } from './timeline.ts';

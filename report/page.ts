@@ -3,9 +3,8 @@ import type { Incident } from '../incidents/incident.ts';
 import { chartPatterns } from './chart.ts';
 import { dateMinute, count, subjectOf, duration, shadowStory, stateWords } from './words.ts';
 import { incidentSection, stateChips } from './incident-section.ts';
-import { html, type Markup, name, ownText, styleElement, textOf } from './markup.ts';
+import { html, type Markup, name, ownText, styleElement, textOf, chartStyle, pageStyle } from './markup.ts';
 import type { Report } from './select.ts';
-import { chartStyle, pageStyle } from './style.ts';
 import { beganAt, between } from './timeline.ts';
 import { countsOf, type Refusal, shadowSummaryOf, type ShadowSummary, type Spread, spreadsOf } from './figures.ts';
 

@@ -1,6 +1,5 @@
 import type { Incident } from '../incidents/incident.ts';
-import type { NotSeen, OwnFence, ShadowSummary } from './figures.ts';
-import { kubernetesAlone } from './kubernetes-alone.ts';
+import { type NotSeen, type OwnFence, type ShadowSummary, kubernetesAlone } from './figures.ts';
 import { between, epochMs } from './timeline.ts';
 
 /**

@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { bundleFunction } from '../infra/serverless/bundle.ts';
 import { loadDeployable, type DeployableCloud, parametersFromFile } from '../infra/serverless/deployer.ts';
-import { zipFiles } from '../infra/serverless/cloud-packages.ts';
+import { zipFiles } from '../infra/serverless/cloud-provider.ts';
 import { repositoryRoot } from './bundle.ts';
 import { foldersIn } from './libraries.ts';
 import { PLACEHOLDER, releasedStack } from '../infra/serverless/released-stack.ts';

@@ -5,8 +5,14 @@ import { type Terminal, NEEDS_PERSON, STILL_WAITING } from '../answer.ts';
 import { withSession, type CommonOptions, type Session } from '../session.ts';
 import { answerJson, answerLines, type AnswerJson } from '../../diagnosis/answer.ts';
 import { parseTarget } from '../../diagnosis/target.ts';
+import { type Check, doctorReport, reportLines } from '../../providers/check.ts';
+import { runDoctorChecks } from '../../config/doctor.ts';
+import { newRunId } from '../../config/environment.ts';
+import { InvalidInput } from '../../fencing/model/errors.ts';
+import { tryTestEvent } from '../../functions/test-event.ts';
+import { isAddress, openChain, openPlace } from '../incident-place.ts';
 
-/** The commands that only read: why pods wait for their volumes, and the state of every cluster. */
+/** The commands that only read: why pods wait for their volumes, the state of every cluster, and whether a fence would work. */
 
 /** Returns 0 if no pod waits, 3 if the waits end by themselves or with a fence, and 4 if a person has to act. */
 const exitCodeOfAnswer = ({ findings }: AnswerJson): number => {
@@ -76,3 +82,39 @@ export const status = (options: StatusOptions, terminal: Terminal): Promise<numb
   };
   return withSession(options, terminal, options.watch ? watch : look, { whenInterrupted: options.watch ? 0 : null });
 };
+
+export interface DoctorOptions extends CommonOptions {
+  /** The entrance of events into the install, if a test event is requested. */
+  readonly testEvent?: string;
+}
+
+const WITHOUT_PLACE =
+  '--test-event needs `incidents` in the configuration: the bucket or the container of the install, where on-event confirms the arrival (docs/cli.md, "The test event")';
+
+/** Sends a test event with the person's credentials. Only the install can confirm it, in its storage of incidents. */
+const testEventChecks = async (entrance: string, { settings, ports, deadline }: Session): Promise<readonly Check[]> => {
+  const { incidents: address } = settings;
+  if (address === undefined || !isAddress(address)) throw new InvalidInput(WITHOUT_PLACE);
+  const [chain, incidents] = await Promise.all([openChain(entrance, settings), openPlace(address, settings)]);
+  const lasts = deadline - ports.clock.now().mono;
+  return [await tryTestEvent(chain, { ports, incidents, newRunId }, lasts, ports.signal)];
+};
+
+/**
+ * Reports whether a fence would work from here, and ends with a verdict. Checks the credentials of the person who runs
+ * the command, because a fence would use them.
+ */
+export const doctor = (options: DoctorOptions, terminal: Terminal): Promise<number> =>
+  withSession(options, terminal, async (session) => {
+    const { openedCloud, clusters, policy, ports } = session;
+    const examined = { policy, runsFences: true } as const;
+    const { testEvent } = options;
+    const [{ checks, notTried }, tried] = await Promise.all([
+      runDoctorChecks(openedCloud, clusters, examined, ports.signal),
+      testEvent === undefined ? [] : testEventChecks(testEvent, session),
+    ]);
+    const diagnosis = doctorReport([...checks, ...tried], notTried);
+    if (options.json) terminal.line(JSON.stringify(diagnosis));
+    else for (const text of reportLines(diagnosis)) terminal.line(text);
+    return diagnosis.verdict === 'fail' ? 1 : 0;
+  });

@@ -9,8 +9,7 @@ import { reportMarkdown } from '../../report/markdown.ts';
 import { reportPage } from '../../report/page.ts';
 import { objectsToRead, type Report, requireSome, selected, type ReportFilter } from '../../report/select.ts';
 import type { Terminal } from '../answer.ts';
-import { incidentFolder } from '../incident-folder.ts';
-import { isAddress, openPlace } from '../incident-place.ts';
+import { incidentFolder, isAddress, openPlace } from '../incident-place.ts';
 
 export interface ReportOptions {
   /** A folder, or the address of a bucket or a container. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { addAbortSignal } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { InvalidInput } from '../../fencing/model/errors.ts';
-import type { Fault, Hint, ParsedEvent } from '../../fencing/model/hint.ts';
+import type { Fault, Hint, ParsedEvent } from '../../fencing/model/cloud.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import { runAll } from '../../fencing/loop/run.ts';
 import { newRunId } from '../../config/environment.ts';
@@ -11,11 +11,10 @@ import { printOutcomes, printOutcome, type Terminal, outcomeOfError } from '../a
 import { keepByHand } from '../incident-place.ts';
 import { openCloudsOf, withSession, type CommonOptions, type Session } from '../session.ts';
 import { machineNamed, type NamedMachine, listFences } from '../../diagnosis/by-name.ts';
-import { searchPorts } from '../../config/diagnose.ts';
+import { searchPorts, releaseFenced, releaseNamed, type ReleaseTools } from '../../config/diagnose.ts';
 import type { Outcome } from '../../fencing/model/outcome.ts';
 import { beginsNothing } from '../../fencing/model/policy.ts';
 import { sweep as sweepAll, type SweepOutcome } from '../../fencing/sweep/sweep.ts';
-import { releaseFenced, releaseNamed, type ReleaseTools } from '../../config/release.ts';
 
 /** Prints the machine to which a name led, so that a person sees about which machine Cloudfence asks. */
 const sayWhere = (target: string, { machine, cluster, node }: NamedMachine, { complain }: Terminal): void => {

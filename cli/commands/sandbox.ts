@@ -7,8 +7,8 @@ import { openPracticeControl, PRACTICE_HELP, type Practice } from '../../demo/pr
 import { CloudfenceError, InvalidInput } from '../../fencing/model/errors.ts';
 import type { LoggedOutcome } from '../../demo/platform.ts';
 import type { Terminal } from '../answer.ts';
-import { folderKeeper } from '../incident-folder.ts';
-import { handleInterrupts } from '../interrupt.ts';
+import { folderKeeper } from '../incident-place.ts';
+import { handleInterrupts } from '../session.ts';
 
 export interface SandboxOptions {
   readonly cloud: string;

@@ -1,6 +1,6 @@
 import type { ClusterFacts } from '../model/cluster-facts.ts';
 import { type CloudfenceError, PermissionDenied, Unexpected } from '../model/errors.ts';
-import { isPermanent } from './failing.ts';
+import { isPermanent } from './ending.ts';
 import { withClusterRead, type RunState, type Observation } from './state.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import { because, type Reason } from '../model/reason.ts';

@@ -6,7 +6,7 @@ import { clustersToAsk, type ClusterSearchResult } from './locate.ts';
 import type { Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
 import type { CommandResult } from './reduce.ts';
-import { createSharedLooks } from './shared-looks.ts';
+import { createSharedLooks } from './groups.ts';
 import { type RunState, type ClusterLocation, type Observation, saysOff } from './state.ts';
 
 /** Runs the reads of a look command: the machine, its cluster, or all clusters that may contain its Node. */

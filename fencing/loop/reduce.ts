@@ -16,7 +16,7 @@ import type { Admission } from '../model/ledger.ts';
 import type { MachineFacts, Witness } from '../model/machine.ts';
 import { type Command, actsOf } from './next-command.ts';
 import { type ClusterSearchResult, withLocation } from './locate.ts';
-import { failedEnding, isPermanent, tryLater, expired } from './failing.ts';
+import { failedEnding, isPermanent, tryLater, expired } from './ending.ts';
 import type { StepReport } from '../model/outcome.ts';
 import type { Moment, Act } from '../rules/view.ts';
 import type { StepResult } from '../model/cluster.ts';

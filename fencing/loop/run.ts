@@ -7,10 +7,9 @@ import { type Permit, permitUntil } from '../model/permit.ts';
 import type { Reason } from '../model/reason.ts';
 import { stepKey, type CloudStep, type Step } from '../model/steps.ts';
 import type { Moment } from '../rules/view.ts';
-import { outcomeOf } from './ending.ts';
+import { outcomeOf, failedEnding } from './ending.ts';
 import { searchClusters, runLook } from './look.ts';
 import { type StepAnswer, reduce, type CommandResult } from './reduce.ts';
-import { failedEnding } from './failing.ts';
 import { actsOf, nextCommand, RECHECK_LASTS_MS, type Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
 import { sleepOrPoll } from './sleep.ts';
@@ -22,7 +21,7 @@ import {
   type Start,
   withMachineRead,
 } from './state.ts';
-import { createSharedLooks, lookAtAll } from './shared-looks.ts';
+import { createSharedLooks, lookAtAll } from './groups.ts';
 import { takeSurvey } from './survey.ts';
 
 /** What all runs of one invocation share. */

@@ -6,7 +6,7 @@ import { pollDelay } from '../rules/waits.ts';
 import type { Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
 import type { CommandResult } from './reduce.ts';
-import { createSharedLooks } from './shared-looks.ts';
+import { createSharedLooks } from './groups.ts';
 import { type RunState, saysOff } from './state.ts';
 
 /**

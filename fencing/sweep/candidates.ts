@@ -1,8 +1,7 @@
-import { outcomeOf } from '../loop/ending.ts';
+import { outcomeOf, failedEnding } from '../loop/ending.ts';
 import { ambiguousNodesReason } from '../loop/locate.ts';
 import { type Ports, STALE_LEASE_MS } from '../loop/ports.ts';
 import type { LocationHint, SharedRunOptions } from '../loop/run.ts';
-import { failedEnding } from '../loop/failing.ts';
 import type { RunState } from '../loop/state.ts';
 import type { VolumeFacts } from '../model/cluster-facts.ts';
 import type { Cluster, SuspectNode } from '../model/cluster.ts';

@@ -4,9 +4,8 @@ import { type ManualRunResult, handleManualReplay, processItems, type TimeLimit 
 import { asCloudfenceError } from '../../fencing/model/errors.ts';
 import { acknowledgeAll, redeliveryDelay } from '../acknowledge.ts';
 import { messageLine } from '../decision-log.ts';
-import { type Message, parseMessage, bodyText } from '../messages.ts';
+import { confirmTestEvents, type Message, parseMessage, bodyText } from '../messages.ts';
 import type { FunctionDependencies } from '../dependencies.ts';
-import { confirmTestEvents } from '../test-event.ts';
 import { handlerWithDoctor } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
 

@@ -5,10 +5,9 @@ import { loadFunctionSettings } from '../../config/settings.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import { subjectOf } from '../../providers/azure/events/kinds.ts';
-import { readAzureVariables } from '../../providers/azure/plugin/register.ts';
+import { readAzureVariables, testChainOf } from '../../providers/azure/plugin/register.ts';
 import { readUrl } from '../../providers/plugin.ts';
-import type { SendMessage } from '../../providers/azure/service-bus.ts';
-import { testChainOf } from '../../providers/azure/test-chain.ts';
+import type { SendMessage } from '../../providers/azure/rest.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
 import type { WorkItem } from '../messages.ts';
 import { metricFields } from '../metrics.ts';
@@ -58,11 +57,8 @@ const senderTo = async (host: string | null): Promise<SendMessage> => {
     throw new InvalidConfiguration([
       'the environment variable CLOUDFENCE_BUS__fullyQualifiedNamespace is not set: deploy the function with serverless.azure.yml',
     ]);
-  const [{ createSender: busSender }, { lazyCredential }] = await Promise.all([
-    import('../../providers/azure/service-bus.ts'),
-    import('../../providers/azure/rest.ts'),
-  ]);
-  return busSender({ host, credential: lazyCredential() });
+  const { createSender, lazyCredential } = await import('../../providers/azure/rest.ts');
+  return createSender({ host, credential: lazyCredential() });
 };
 
 const createDependencies: GetDependencies = async () => {

@@ -1,14 +1,13 @@
 import { counted } from '../../fencing/model/reason.ts';
 import { z } from 'zod';
 import { asCloudfenceError } from '../../fencing/model/errors.ts';
-import type { IgnoredEvent } from '../../fencing/model/hint.ts';
+import type { IgnoredEvent } from '../../fencing/model/cloud.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
 import { messageLine } from '../decision-log.ts';
 import { acknowledgeAll, redeliveryDelay, type Unacknowledged } from '../acknowledge.ts';
 import { processItems, type TimeLimit } from '../invocation.ts';
-import { type Message, parseMessage, type WorkItem, bodyText } from '../messages.ts';
-import { confirmTestEvents } from '../test-event.ts';
+import { confirmTestEvents, type Message, parseMessage, type WorkItem, bodyText } from '../messages.ts';
 import { invocationContext, type InvocationContext, type PlatformLogger } from './http.ts';
 import type { AzureDependencies, ExpandScaleSets, GetDependencies } from './dependencies.ts';
 

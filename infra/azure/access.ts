@@ -1,4 +1,4 @@
-import { referenceTo, type TemplateResource, groupDeployment, nestedDeploymentId } from './arm-template.ts';
+import { referenceTo, type TemplateResource, groupDeployment, nestedDeploymentId } from './arm.ts';
 import {
   type Install,
   resourceTags,

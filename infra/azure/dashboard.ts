@@ -1,6 +1,6 @@
 import { dimensionNames } from '../../functions/metrics.ts';
 import { cloudPanels, type Panel, panels, type Series } from '../serverless/panels.ts';
-import type { TemplateResource } from './arm-template.ts';
+import type { TemplateResource } from './arm.ts';
 import { type Install, resourceTags } from './install.ts';
 
 /**

@@ -8,8 +8,9 @@ import {
   subscriptionTemplate,
   type Template,
   type TemplateResource,
-} from './arm-template.ts';
-import { type Arm, runOperation } from './arm.ts';
+  type Arm,
+  runOperation,
+} from './arm.ts';
 import { type Install, noPackages, INSTALL_TAG, resourceTags } from './install.ts';
 import { identityIds, managedIdentity, ownAssignments, customAssignments, customRoles } from './access.ts';
 import { serviceBusResources, existingTopicSubscription, eventTopics } from './topics.ts';

@@ -1,5 +1,5 @@
 import { IDENTITY_API_VERSION } from './access.ts';
-import { referenceTo, type TemplateResource } from './arm-template.ts';
+import { referenceTo, type TemplateResource } from './arm.ts';
 import {
   type AzureParameters,
   type Install,

@@ -1,5 +1,5 @@
 import { metricNames } from '../../functions/metrics.ts';
-import type { TemplateResource } from './arm-template.ts';
+import type { TemplateResource } from './arm.ts';
 import { dashboard } from './dashboard.ts';
 import { resourceTags, type Install, DEAD_LETTER_QUEUE, EVENTS_QUEUE } from './install.ts';
 import { INSIGHTS_API_VERSION } from './hosting.ts';

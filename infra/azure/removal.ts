@@ -8,8 +8,7 @@ import {
   customGrants,
   roleNames,
 } from './access.ts';
-import { DEPLOYMENTS_API_VERSION, type Template, type TemplateResource } from './arm-template.ts';
-import { type Arm, runOperation } from './arm.ts';
+import { DEPLOYMENTS_API_VERSION, type Template, type TemplateResource, type Arm, runOperation } from './arm.ts';
 import { deleteDeploymentEntry, ownGroupExists } from './deployment.ts';
 import { type Install, INSTALL_TAG, appNames } from './install.ts';
 import { EVENT_GRID_API_VERSION } from './topics.ts';

@@ -1,5 +1,5 @@
 import { roleAssignmentId, eventDeliveryGrant } from './access.ts';
-import type { TemplateResource } from './arm-template.ts';
+import type { TemplateResource } from './arm.ts';
 import { type Install, resourceTags, WHOLE_SUBSCRIPTION, DEAD_LETTER_QUEUE, EVENTS_QUEUE } from './install.ts';
 
 export const EVENT_GRID_API_VERSION = '2025-02-15';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { durationSchema } from '../../config/schema.ts';
 import type { RawParameters } from '../serverless/deployer.ts';
-import * as install from '../serverless/install-check.ts';
+import * as install from '../serverless/deployer.ts';
 
 /**
  * An install: its names, and the parameters in infra/gcp/parameters.yml and in a stage's file, apart from the

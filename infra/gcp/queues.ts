@@ -1,4 +1,4 @@
-import { harmlessSystemEvents, powerCalls } from '../../providers/gcp/events/log-entry.ts';
+import { harmlessSystemEvents, powerCalls } from '../../providers/gcp/events/read-hints.ts';
 import type { Resource } from './ensure.ts';
 import { type Install, durationText } from './install.ts';
 

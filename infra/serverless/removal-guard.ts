@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Options, Serverless, Writers } from './service.ts';
+import type { Options, Serverless, Writers, Hooks } from './service.ts';
+import { InvokeCommand, LambdaClient, ResourceNotFoundException } from '@aws-sdk/client-lambda';
 
 /**
  * The question that a removal first asks the doctor function, and the texts about its answer. They are the same on
@@ -31,7 +32,7 @@ export const forceRemoveOption = {
 };
 
 /** The function that knows the existing fences. */
-export interface FenceQuery {
+interface FenceQuery {
   readonly name: string;
   /** Returns its answer to `FENCES_QUESTION`, or undefined if there is no such function. */
   readonly ask: () => Promise<unknown>;
@@ -61,3 +62,38 @@ export const guardRemoval = async (
   if (fences === null) return log.notice(`The function ${name} does not exist, so the fences are not checked.`);
   if (fences.length > 0) refuse(describeFences(fences));
 };
+
+const ask = async (lambda: LambdaClient, name: string): Promise<unknown> => {
+  const Payload = Buffer.from(JSON.stringify(FENCES_QUESTION));
+  const { Payload: said, FunctionError: failed } = await lambda.send(
+    new InvokeCommand({ FunctionName: name, Payload }),
+  );
+  const text = Buffer.from(said ?? []).toString();
+  if (failed !== undefined) throw new Error(text);
+  return JSON.parse(text);
+};
+
+const askIfPresent = async (lambda: LambdaClient, name: string): Promise<unknown> => {
+  try {
+    return await ask(lambda, name);
+  } catch (error) {
+    if (error instanceof ResourceNotFoundException) return undefined;
+    throw error;
+  }
+};
+
+const fenceQueryOf = (serverless: Serverless): FenceQuery => {
+  const { name } = serverless.service.getFunction('doctor');
+  return {
+    name,
+    ask: async () => askIfPresent(new LambdaClient(await serverless.getProvider('aws').getAwsSdkV3Config()), name),
+  };
+};
+
+/** A plugin of `serverless` that asks an install on AWS for existing fences before it is removed. */
+export default function refuseRemovalWithFences(serverless: Serverless, options: Options, writers: Writers): object {
+  const hooks: Hooks = {
+    'before:remove:remove': () => guardRemoval(fenceQueryOf(serverless), serverless, options, writers),
+  };
+  return { commands: { remove: { options: { 'force-remove': forceRemoveOption } } }, hooks };
+}

@@ -1,5 +1,4 @@
-import type { PermissionTag } from '../../providers/plugin.ts';
-import { permissionTags } from '../../config/permission-tags.ts';
+import { permissionTags, type PermissionTag } from '../../providers/cluster-entries.ts';
 import {
   type Arn,
   managedClusterArns,
@@ -7,8 +6,9 @@ import {
   resourceArns,
   territoryRoleArns,
   secretArns,
-} from './cluster-access.ts';
-import type { CheckedParameters, DeploymentParameters } from './parameter-schema.ts';
+  type CheckedParameters,
+  type DeploymentParameters,
+} from './parameter-schema.ts';
 import { dimensionNames } from '../../functions/metrics.ts';
 import { cloudPanels, type Panel, panels, type Series } from './panels.ts';
 

@@ -1,7 +1,7 @@
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import type { Announcement } from '../../incidents/announcement.ts';
 import type { ObjectStore, TellingKeeper } from '../../incidents/keep.ts';
-import { goodAnswer, type HttpCall, type SendCall } from '../http-answer.ts';
+import { goodAnswer, type HttpCall, type SendCall } from '../../transport/answers.ts';
 import { createObjectList, s3List, createObjectStore, matchHeaders } from '../object-store.ts';
 import { putEventOn, createSignedCall, serviceUrl, type SignedCalls } from './signed-calls.ts';
 

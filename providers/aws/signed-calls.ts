@@ -3,7 +3,7 @@ import { Sha256 } from '@aws-crypto/sha256-js';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { Refused } from '../../fencing/model/errors.ts';
 import { jsonTextSchema } from '../../fencing/model/json-text.ts';
-import { goodAnswer, type HttpCall, noAnswer, type SendCall } from '../http-answer.ts';
+import { goodAnswer, type HttpCall, noAnswer, type SendCall } from '../../transport/answers.ts';
 import { withCloudfenceErrors } from './errors.ts';
 
 /**

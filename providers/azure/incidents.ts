@@ -8,7 +8,7 @@ import {
 import { z } from 'zod';
 import type { Announcement } from '../../incidents/announcement.ts';
 import type { ObjectStore, TellingKeeper } from '../../incidents/keep.ts';
-import { goodAnswer, noAnswer, type HttpCall, type SendCall } from '../http-answer.ts';
+import { goodAnswer, noAnswer, type HttpCall, type SendCall } from '../../transport/answers.ts';
 import { createObjectList, listedObject, createObjectStore, matchHeaders } from '../object-store.ts';
 import { withReadableProxy } from './client.ts';
 import type { RestOptions } from './rest.ts';

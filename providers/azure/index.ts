@@ -2,8 +2,7 @@ import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import { diskOf, immutableIdsOf, machineOf, machinesNamed, unservedScope } from './identity.ts';
 import type { AzureClients } from './client.ts';
-import { powerOffMachine } from './actions.ts';
-import { createDetach } from './detach.ts';
+import { powerOffMachine, createDetach } from './actions.ts';
 import { expandScaleSets, lookAtMachines } from './look.ts';
 import { readHolders, askWitnesses } from './disks.ts';
 

@@ -1,6 +1,6 @@
 import { counted, shorten } from '../../fencing/model/reason.ts';
 import type { z } from 'zod';
-import type { IgnoredEvent, Fault, Hint, ParsedEvent } from '../../fencing/model/hint.ts';
+import type { IgnoredEvent, Fault, Hint, ParsedEvent } from '../../fencing/model/cloud.ts';
 import {
   type DryRunRequest,
   findDryRunRequest,

@@ -1,5 +1,5 @@
 import type { ObjectStore, TellingKeeper } from '../../incidents/keep.ts';
-import { noAnswer, type SendCall } from '../http-answer.ts';
+import { noAnswer, type SendCall } from '../../transport/answers.ts';
 import { createObjectList, s3List, createObjectStore } from '../object-store.ts';
 import { createAuth, loadCredentials } from './credentials.ts';
 import { abortOnSignal } from '../../fencing/loop/ports.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { handleInterrupts } from '../../cli/interrupt.ts';
+import { handleInterrupts } from '../../cli/session.ts';
 import { stopMachine } from '../simulation/incidents.ts';
 import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withOwnPaths } from '../../cli/own-files.ts';
+import { withOwnPaths } from '../../cli/answer.ts';
 import { registeredClouds } from '../../config/clouds.ts';
 import type { SeenCluster } from '../../providers/stage.ts';
 

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import { openKubernetesServer, type KubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
-import { azureAccess } from '../../providers/azure/plugin/access.ts';
-import { parseApiServer } from '../../providers/azure/plugin/api-server.ts';
+import { azureAccess, parseApiServer } from '../../providers/azure/plugin/access.ts';
 import type { CloudAccess } from '../../providers/plugin.ts';
 import { connectCluster } from '../../config/connect-cluster.ts';
 import { FENCE_TOKEN } from '../contract/cluster/sandbox-harness.ts';
@@ -93,6 +92,6 @@ it.each([
   '- long text\n'.repeat(200_000),
   'clusters: []',
   'clusters: [{ cluster: { server: "http://x", certificate-authority-data: "" } }]',
-])('a kubeconfig %.40j of a cloud is refused', (text) => {
-  expect(() => parseApiServer(text, 'AKS')).toThrow(Unavailable);
+])('a kubeconfig %.40j of a cloud is refused', async (text) => {
+  await expect(parseApiServer(text, 'AKS')).rejects.toThrow(Unavailable);
 });

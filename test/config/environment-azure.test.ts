@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { lazyDependencies } from '../../functions/azure/dependencies.ts';
-import { createSender } from '../../providers/azure/service-bus.ts';
+import { createSender } from '../../providers/azure/rest.ts';
 
 /** Variables of a function of Azure that a person or a template has set to an invalid value. */
 

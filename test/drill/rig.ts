@@ -1,6 +1,6 @@
-import { openDrill } from '../../config/drill.ts';
+import { openDrill } from '../../cli/commands/drill.ts';
 import { connectCloud, connectCluster, openServers, cloudfenceUser, TOKEN } from '../../demo/cluster.ts';
-import { deployPractice } from '../../demo/practice-functions.ts';
+import { deployPractice } from '../../demo/practice.ts';
 import { createCallSchedule } from '../../demo/platform.ts';
 import type { DemoCloud, Scene } from '../../demo/story.ts';
 import { conductDrill } from '../../drill/run.ts';

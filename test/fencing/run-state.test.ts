@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { applyStepError, applyStepResult, reportImagined } from '../../fencing/loop/apply-step.ts';
 import { actOn, type Command } from '../../fencing/loop/next-command.ts';
-import { reasonOf } from '../../fencing/loop/failing.ts';
+import { reasonOf } from '../../fencing/loop/ending.ts';
 import { type CommandResult, reduce } from '../../fencing/loop/reduce.ts';
 import {
   type Observation,

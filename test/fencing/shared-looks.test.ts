@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSharedLooks } from '../../fencing/loop/shared-looks.ts';
+import { createSharedLooks } from '../../fencing/loop/groups.ts';
 import { Refused, Throttled, Unavailable } from '../../fencing/model/errors.ts';
 import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
 import { cloudThat, portsThat } from './ports.ts';

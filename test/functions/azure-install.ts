@@ -12,7 +12,7 @@ import { metricFields } from '../../functions/metrics.ts';
 import { azureCloud } from '../../providers/azure/index.ts';
 import { azureClients } from '../../providers/azure/client.ts';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
-import type { OutgoingMessage } from '../../providers/azure/service-bus.ts';
+import type { OutgoingMessage } from '../../providers/azure/rest.ts';
 import { apiOf, type AzureWorld, SANDBOX_SUBSCRIPTION } from '../../sandbox/azure-sandbox.ts';
 import { inProcessClient } from '../../sandbox/azure/in-process-client.ts';
 import { createStatusReading } from '../../kubernetes/readings/status.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { onEvent } from '../../functions/azure/on-event.ts';
 import type { GetDependencies } from '../../functions/azure/dependencies.ts';
 import { doctor } from '../../functions/azure/handlers.ts';
-import { testChainOf } from '../../providers/azure/test-chain.ts';
+import { testChainOf } from '../../providers/azure/plugin/register.ts';
 import { addFault } from '../../sandbox/azure/faults.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';
 import { shutdownTakes } from '../../sandbox/azure/scenario.ts';

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { ParsedEvent } from '../../fencing/model/hint.ts';
+import type { ParsedEvent } from '../../fencing/model/cloud.ts';
 
 const folder = new URL('../fixtures/', import.meta.url);
 

@@ -117,7 +117,7 @@ export const accepted: readonly Accepted[] = [
     because: 'A text has neither a key nor an operator, so it tolerates nothing.',
   },
   {
-    file: 'transport/hold.ts',
+    file: 'transport/under-permit.ts',
     line: 'request.destroy(why);',
     from: 'request.destroy(why);',
     to: ';',
@@ -195,14 +195,14 @@ export const accepted: readonly Accepted[] = [
     because: 'Nobody reads this group.',
   },
   {
-    file: 'providers/azure/detach.ts',
+    file: 'providers/azure/actions.ts',
     line: 'const [{ path } = { path: null }] = ready;',
     from: '{ path: null }',
     to: '{}',
     because: 'There is no path, either way.',
   },
   {
-    file: 'providers/azure/detach.ts',
+    file: 'providers/azure/actions.ts',
     line: "one.settle(new Refused(why ?? ''));",
     from: "''",
     to: '"Stryker was here!"',

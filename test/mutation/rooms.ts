@@ -22,7 +22,7 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'loop, driver',
-    mutates: ['fencing/loop/{groups,locate,look,ports,run,shared-looks,sleep,survey}.ts'],
+    mutates: ['fencing/loop/{groups,locate,look,ports,run,sleep,survey}.ts'],
     tests: [DECISIONS, INCIDENTS],
     least: 1,
   },
@@ -34,7 +34,7 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'proofs',
-    mutates: ['providers/*/power.ts', 'providers/*/identity.ts', 'providers/azure/detach.ts'],
+    mutates: ['providers/*/power.ts', 'providers/*/identity.ts', 'providers/azure/actions.ts'],
     tests: [
       'test/providers/{aws,azure,gcp}/{classify,facts,carriers,node-names}.test.ts',
       'test/providers/aws/look-in-territories.test.ts',

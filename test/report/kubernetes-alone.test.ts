@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { kubernetesAlone } from '../../report/kubernetes-alone.ts';
+import { kubernetesAlone } from '../../report/figures.ts';
 
 const page = readFileSync(new URL(`../../${kubernetesAlone.source}`, import.meta.url), 'utf8');
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Hint, ParsedEvent } from '../../../fencing/model/hint.ts';
+import type { Hint, ParsedEvent } from '../../../fencing/model/cloud.ts';
 import { parseJsonOrText } from '../../../fencing/model/json-text.ts';
 import { fault, ignoredEvent, parsedHints, unreadable } from '../../events/reading.ts';
 import { INSTANCE_ID } from '../identity.ts';

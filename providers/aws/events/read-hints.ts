@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ParsedEvent } from '../../../fencing/model/hint.ts';
+import type { ParsedEvent } from '../../../fencing/model/cloud.ts';
 import { jsonTextSchema } from '../../../fencing/model/json-text.ts';
 import {
   fault,

@@ -78,15 +78,14 @@ const withTerritories = async (
     readonly variable: CloudOptions['variable'];
   },
 ): Promise<OpenedCloud> => {
-  const { openTerritories, territoryName: nameOf } = await import('./open-territories.ts');
-  const { cloudOfTerritories } = await import('../territories.ts');
+  const { cloudOfTerritories, openTerritories, territoryName } = await import('../territories.ts');
   const others = openTerritories(entries, home, { region: home.region });
   const probes = others.map(({ name, clients, region }) =>
     probeOf(`${kit.cloud.name} ${name}`, { clients, region, tags: home.tags }),
   );
   return {
     ...kit,
-    cloud: cloudOfTerritories({ name: nameOf(home), cloud: kit.cloud }, others),
+    cloud: cloudOfTerritories({ name: territoryName(home), cloud: kit.cloud }, others),
     viewDisks: viewDisksOfAll([kit.viewDisks, ...others.map(({ clients }) => viewDisksOver(clients))]),
     drill: drillOver([home.clients, ...others.map(({ clients }) => clients)], home.variable),
     probes: [...kit.probes, ...probes],

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { PermissionDenied, InvalidConfiguration } from '../../../fencing/model/errors.ts';
+import { PermissionDenied, InvalidConfiguration, Unavailable } from '../../../fencing/model/errors.ts';
 import { wrongCloudError } from '../../cluster-entries.ts';
 import type { CloudAccess } from '../../plugin.ts';
 import { armScope, armUrl } from '../client.ts';
 import { withCloudfenceErrors } from '../errors.ts';
 import { restCall, type RestOptions } from '../rest.ts';
 
-export interface AzureAccessOptions extends AksOptions {
+interface AzureAccessOptions extends AksOptions {
   /** The subscription of clusters whose entry names none. */
   readonly subscription: string | null;
   /** Wall clock, epoch ms. */
@@ -23,9 +23,7 @@ export const azureAccess = ({ subscription: usual, now, ...options }: AzureAcces
         `the subscription of AKS cluster ${cluster} is unknown: add it to the entry, or set AZURE_SUBSCRIPTION_ID`,
       ]);
     const text = await aksKubeconfig(options, { subscription, resourceGroup, cluster }, signal);
-    // Other requests to Azure need no YAML parser.
-    const { parseApiServer } = await import('./api-server.ts');
-    const { server, ca, byEntra } = parseApiServer(text, `AKS for cluster ${cluster}`);
+    const { server, ca, byEntra } = await parseApiServer(text, `AKS for cluster ${cluster}`);
     if (!byEntra)
       throw new InvalidConfiguration([
         `AKS cluster ${cluster} has no Entra ID integration: enable it, or store a kubeconfig in a Key Vault`,
@@ -40,13 +38,13 @@ export const azureAccess = ({ subscription: usual, now, ...options }: AzureAcces
 
 /** Reaches the API server of an AKS cluster with the identity of the given Entra token. */
 
-export interface AksCluster {
+interface AksCluster {
   readonly subscription: string;
   readonly resourceGroup: string;
   readonly cluster: string;
 }
 
-export interface AksOptions extends RestOptions {
+interface AksOptions extends RestOptions {
   /** URL of another ARM endpoint. */
   readonly endpoint: string | null;
 }
@@ -117,7 +115,7 @@ export const aksTokenProvider = (options: RestOptions, now: () => number): (() =
   };
 };
 
-export interface VaultSecret {
+interface VaultSecret {
   /** The name of a vault in public Azure, the host name of any vault, or a URL. */
   readonly vault: string;
   readonly secret: string;
@@ -159,4 +157,58 @@ export const readVaultSecret = (
     held,
     signal,
   );
+};
+
+/** Reads the API server of a cluster from the kubeconfig that AKS issues. */
+
+interface ApiServer {
+  readonly server: string;
+  /** PEM */
+  readonly ca: string;
+  /**
+   * Whether the users of the kubeconfig log in with a program and have no credentials in it, as users of Entra ID do.
+   */
+  readonly byEntra: boolean;
+}
+
+const cluster = z.object({
+  cluster: z.object({ server: z.url({ protocol: /^https$/ }), 'certificate-authority-data': z.base64() }),
+});
+const user = z.object({ user: z.looseObject({ exec: z.unknown().optional() }) });
+
+const kubeconfig = z
+  .object({ clusters: z.array(cluster).min(1), users: z.array(user).default([]) })
+  .transform(({ clusters: [first], users }): ApiServer => ({
+    server: first?.cluster.server ?? '',
+    ca: Buffer.from(first?.cluster['certificate-authority-data'] ?? '', 'base64').toString(),
+    byEntra: users.some((one) => one.user.exec !== undefined),
+  }));
+
+/** Longer than any real kubeconfig (characters). The parser may need minutes for a text of megabytes. */
+const LONGEST = 1_000_000;
+
+/**
+ * Returns the content of the text, or null if there is none. An alias without an anchor causes an error only in `toJS`.
+ */
+const yamlIn = async (text: string): Promise<unknown> => {
+  // Other requests to Azure need no YAML parser.
+  const { parseDocument } = await import('yaml');
+  if (text.length > LONGEST) return null;
+  try {
+    return parseDocument(text).toJS();
+  } catch (error) {
+    if (error instanceof ReferenceError || error instanceof RangeError) return null;
+    throw error;
+  }
+};
+
+/**
+ * Parses the API server from a kubeconfig that a cloud issued. `source` names the kubeconfig in error messages.
+ *
+ * @throws Unavailable if the text is not a kubeconfig
+ */
+export const parseApiServer = async (text: string, source: string): Promise<ApiServer> => {
+  const read = kubeconfig.safeParse(await yamlIn(text));
+  if (read.success) return read.data;
+  throw new Unavailable(`the kubeconfig from ${source} cannot be read`, { cause: read.error });
 };

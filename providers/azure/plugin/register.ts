@@ -8,6 +8,7 @@ import {
   type CloudPlugin,
   type OpenIncidentPlace,
   type OpenTestChain,
+  type TestChain,
 } from '../../plugin.ts';
 
 /** Returns where to send calls. Azure's SDK has no variable for the subscription or the endpoint. */
@@ -35,11 +36,7 @@ const QUEUE = /^(https?:\/\/[^/?#@\s]+)\/([a-z0-9][a-z0-9-]{0,48})$/i;
 const chainBehind =
   (host: string, queue: string): OpenTestChain =>
   async () => {
-    const [{ lazyCredential }, { createSender }, { testChainOf }] = await Promise.all([
-      import('../rest.ts'),
-      import('../service-bus.ts'),
-      import('../test-chain.ts'),
-    ]);
+    const { createSender, lazyCredential } = await import('../rest.ts');
     const send = createSender({ host, credential: lazyCredential() });
     return testChainOf((text) => send(queue, { text, notBefore: null, properties: {} }));
   };
@@ -80,3 +77,18 @@ export const azure: CloudPlugin = {
   },
   stageWriter: async () => (await import('./stage.ts')).stage,
 };
+
+/** The chain for test events on Azure, which begins in the queue behind Event Grid. */
+
+/**
+ * Returns the chain behind a queue. Only Azure can put events on a system topic, so a test event begins in the queue to
+ * which Event Grid delivers.
+ */
+export const testChainOf = (send: (text: string) => Promise<void>): TestChain => ({
+  path: 'queue events → on-event',
+  notTried: 'the delivery from Event Grid to the queue, because only Azure can send events of a system topic',
+  remedy:
+    'look at the log of on-event, whether the event is in the queue dead-letters, and whether the app runs; `serverless deploy` restores all of them',
+  next: 'npx serverless logs -c serverless.azure.yml --stage <stage> -f on-event',
+  send: (event) => send(JSON.stringify(event)),
+});

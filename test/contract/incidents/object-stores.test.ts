@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { folderKeeper, objectsInFolder } from '../../../cli/incident-folder.ts';
+import { folderKeeper, objectsInFolder } from '../../../cli/incident-place.ts';
 import { InvalidInput, Unexpected } from '../../../fencing/model/errors.ts';
 import { objectNameOf, parseIncident, type Incident } from '../../../incidents/incident.ts';
 import { type IncidentKeeper, keepIncident, type ObjectStore } from '../../../incidents/keep.ts';

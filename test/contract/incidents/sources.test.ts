@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { incidentFolder } from '../../../cli/incident-folder.ts';
+import { incidentFolder } from '../../../cli/incident-place.ts';
 import { systemClock } from '../../../config/environment.ts';
 import { CloudfenceError, InvalidInput, PermissionDenied, Unavailable } from '../../../fencing/model/errors.ts';
 import { type IncidentSource, readIncidents, sourceIn } from '../../../incidents/source.ts';

@@ -1,7 +1,7 @@
+import { confirmTestEvents } from '../../../functions/messages.ts';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { confirmTestEvents } from '../../../functions/test-event.ts';
 import { openLiveSandbox, type LiveSandbox } from '../../cli/live-sandbox.ts';
 import { runCli } from '../../cli/run-cli.ts';
 import { portsOver } from '../../simulation/rig.ts';

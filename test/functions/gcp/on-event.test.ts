@@ -3,7 +3,7 @@ import { MAX_ATTEMPTS } from '../../../functions/acknowledge.ts';
 import { onEvent } from '../../../functions/gcp/on-event.ts';
 import { sweep } from '../../../functions/gcp/sweep.ts';
 import type { Publish } from '../../../providers/gcp/publish.ts';
-import { waitingChain } from '../../../providers/gcp/test-chain.ts';
+import { waitingChain } from '../../../providers/gcp/plugin/register.ts';
 import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { createGceSandbox, type WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';

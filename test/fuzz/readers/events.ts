@@ -1,5 +1,5 @@
 import { readEventOfAnyCloud } from '../../../config/any-cloud.ts';
-import type { ParsedEvent } from '../../../fencing/model/hint.ts';
+import type { ParsedEvent } from '../../../fencing/model/cloud.ts';
 import { parseJsonOrText } from '../../../fencing/model/json-text.ts';
 import { readHints as readAws } from '../../../providers/aws/events/read-hints.ts';
 import { readHints as readAzure } from '../../../providers/azure/events/read-hints.ts';

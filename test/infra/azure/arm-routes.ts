@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Template } from '../../../infra/azure/arm-template.ts';
+import type { Template } from '../../../infra/azure/arm.ts';
 import { ArmRefusal } from '../../../sandbox/azure/refusal.ts';
 import { error, notFound, type Azure, type Reply, type Request } from './answers.ts';
 import { called, keys, publish, published } from './app-routes.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { TemplateResource } from '../../../infra/azure/arm-template.ts';
+import type { TemplateResource } from '../../../infra/azure/arm.ts';
 import { checkInstall, type Install, createInstall } from '../../../infra/azure/install.ts';
 import { installTemplate } from '../../../infra/azure/deployment.ts';
 import { nested } from './subscription.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { TemplateResource } from '../../../infra/azure/arm-template.ts';
+import type { TemplateResource } from '../../../infra/azure/arm.ts';
 import { ArmRefusal } from '../../../sandbox/azure/refusal.ts';
 import type { Held, Subscription } from './subscription.ts';
 

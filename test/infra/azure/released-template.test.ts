@@ -2,7 +2,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkInstall, createInstall, hashedNaming } from '../../../infra/azure/install.ts';
-import { releasedTemplate } from '../../../infra/azure/released-template.ts';
+import { releasedTemplate } from '../../../infra/azure/cloud.ts';
 import { installTemplate } from '../../../infra/azure/deployment.ts';
 import { parametersFromFile } from '../../../infra/serverless/deployer.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Template, TemplateResource } from '../../../infra/azure/arm-template.ts';
+import type { Template, TemplateResource } from '../../../infra/azure/arm.ts';
 import { resolved, type Lookup } from './expressions.ts';
 import { isKnownVersion, refused, unknownVersion } from './refusals.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PermissionDenied } from '../../../fencing/model/errors.ts';
-import { createSender, type SendMessage } from '../../../providers/azure/service-bus.ts';
+import { createSender, type SendMessage } from '../../../providers/azure/rest.ts';
 import { credential } from '../../sandbox/azure/azure-world.ts';
 import { openStandIn, type Answered, type Request, type StandIn } from '../stand-in.ts';
 

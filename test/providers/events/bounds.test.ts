@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { registeredClouds } from '../../../config/clouds.ts';
-import type { ParsedEvent } from '../../../fencing/model/hint.ts';
+import type { ParsedEvent } from '../../../fencing/model/cloud.ts';
 import { readHints as readAws } from '../../../providers/aws/events/read-hints.ts';
 
 /** The author of an event decides neither how long it takes to read nor how much is reported about it. */

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { ParsedEvent } from '../../../fencing/model/hint.ts';
+import type { ParsedEvent } from '../../../fencing/model/cloud.ts';
 import { readHints as readAws } from '../../../providers/aws/events/read-hints.ts';
 import { readHints as readAzure } from '../../../providers/azure/events/read-hints.ts';
 import { readHints as readGcp } from '../../../providers/gcp/events/read-hints.ts';

@@ -8,8 +8,8 @@ import type { CallClock } from '../kubernetes/connection.ts';
 import { type Inventory, type InventoryNode, readInventory } from '../kubernetes/readings/inventory.ts';
 import type { CloudPlugin } from '../providers/plugin.ts';
 import type { SeenCluster, SeenNode, StageWriter } from '../providers/stage.ts';
-import { openClouds, registeredClouds } from './clouds.ts';
-import { readVariable } from './environment.ts';
+import { openClouds, registeredClouds } from '../config/clouds.ts';
+import { readVariable } from '../config/environment.ts';
 
 /** Reads the clusters of a kubeconfig, and asks their cloud about the machines. Writes nothing. */
 
