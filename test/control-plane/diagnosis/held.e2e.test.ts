@@ -6,6 +6,9 @@ import type { TestbedNode } from '../../testbed/machines.ts';
 import { volumeAttachment } from '../../testbed/objects.ts';
 import { openTestbed, type Testbed } from '../../testbed/testbed.ts';
 import { until } from '../../testbed/until.ts';
+import { actionOf } from '../faults/changes.ts';
+import type { Handling } from '../faults/gate.ts';
+import { openGates } from '../faults/gates.ts';
 import { DRIVER, renewal } from '../kubelet/kubelet-node.ts';
 import { openScene, type Scene } from '../scenes/scene.ts';
 import { anyVolume, claimOf, volumeName, volumeOf } from '../scenes/volume.ts';
@@ -27,6 +30,8 @@ const LEASES = '/apis/coordination.k8s.io/v1/namespaces';
 /** How long the diagnosis takes an unmount, and an attachment without an answer, for a moment's work. */
 const STUCK_AFTER_MS = 61_000;
 const UNANSWERED_AFTER_MS = 35_000;
+/** How long a cloud may detach before the diagnosis calls the disk busy. */
+const BUSY_AFTER_MS = 122_000;
 
 const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
 
@@ -62,6 +67,33 @@ const waits = (scene: Scene, { name }: TestbedNode) =>
   scene.create(lonePod('waiter', { claims: ['data'], spec: on(name) }));
 
 const MULTI_ATTACH = /Multi-Attach error|Waiting for detach/;
+
+/** What EC2 says while a guest still uses the disk. Moto detaches at once. */
+const detaching: Handling = async (passing, forward) => {
+  const answer = await forward();
+  if (passing.to !== 'ec2' || actionOf(passing) !== 'DescribeVolumes') return answer;
+  return { ...answer, body: answer.body.replaceAll('<status>attached</status>', '<status>detaching</status>') };
+};
+
+/** The pod is gone, but the driver cannot detach its disk, and has said so. */
+const detachFails = async (scene: Scene, { name }: TestbedNode, disk: string, failDetach: string): Promise<void> => {
+  const path = `${ATTACHMENTS}/${attachmentName({ driver: DRIVER, handle: disk }, name)}`;
+  await turn(testbed.access, disk, { failDetach });
+  await deletePod(scene, 'holder', 0);
+  await until('the detach has failed', async () =>
+    JSON.stringify(await testbed.admin.get(path)).includes('detachError'),
+  );
+};
+
+/** The kubelet says so of the container of the pod. */
+const containerWaits = ({ namespace }: Scene, pod: string, reason: string): Promise<unknown> =>
+  testbed.admin.write('PATCH', `/api/v1/namespaces/${namespace}/pods/${pod}/status`, {
+    status: {
+      containerStatuses: [
+        { name: 'work', image: 'work', imageID: '', ready: false, restartCount: 7, state: { waiting: { reason } } },
+      ],
+    },
+  });
 
 /** Creates a bound claim `data` whose volume is of this kind. */
 const claimWith = async ({ namespace }: Scene, changed: object): Promise<void> => {
@@ -105,6 +137,61 @@ describe.concurrent('diagnose on a real control plane', () => {
     });
   });
 
+  it('finds a pod that keeps the volume although it crashes', async () => {
+    const { scene, home, other } = await held('diagnose-crash');
+    await hangs(home, async () => {
+      await containerWaits(scene, 'holder', 'CrashLoopBackOff');
+      await waits(scene, other);
+      await told(scene, MULTI_ATTACH);
+      expect(await answered(scene, 'waiter')).toEqual(
+        expert({
+          kind: 'shared-claim',
+          waits: /waiter ← disk ← .*holder, which has no reason to end/,
+          next: new RegExp(`do not fence ${home.name}: it works`),
+        }),
+      );
+    });
+  });
+
+  it('finds a pod that still has time to end', async () => {
+    const { scene, home, other } = await held('diagnose-grace');
+    await hangs(home, async () => {
+      await deletePod(scene, 'holder', 600);
+      await waits(scene, other);
+      await told(scene, MULTI_ATTACH);
+      expect(await answered(scene, 'waiter')).toEqual(
+        expert({
+          kind: 'moving-now',
+          code: 3,
+          waits: /waiter ← disk ← .*holder ← its grace period, until/,
+          next: /look again after .*do not force its deletion/,
+        }),
+      );
+    });
+  });
+
+  it('finds a disk that its machine does not let go', async () => {
+    const { scene, home, other, disk } = await held('diagnose-busy');
+    await detachFails(scene, home, disk, 'rpc error: code = DeadlineExceeded desc = context deadline exceeded');
+    await waits(scene, other);
+    await delay(BUSY_AFTER_MS);
+    const gates = await openGates(testbed.access);
+    gates.handle(detaching);
+    try {
+      const access = { ...testbed.access, ec2: gates.access.ec2 };
+      expect(await answered({ ...scene, testbed: { ...testbed, access } }, 'waiter')).toEqual(
+        expert({
+          kind: 'disk-busy',
+          waits: new RegExp(`waiter ← disk ← ${home.instance}`),
+          next: /unmount it in the guest, or reboot the machine[^]*force the detach only once the machine is off/,
+        }),
+      );
+    } finally {
+      await gates.close();
+      await turn(testbed.access, disk, {});
+    }
+  });
+
   it('finds a volume that stays mounted although no pod is left', async () => {
     const { scene, home, other } = await held('diagnose-mounted');
     await hangs(home, async () => {
@@ -124,13 +211,7 @@ describe.concurrent('diagnose on a real control plane', () => {
 
   it('finds a detach that the driver may not make', async () => {
     const { scene, home, other, disk } = await held('diagnose-detach');
-    await turn(testbed.access, disk, { failDetach: 'api error UnauthorizedOperation: You are not authorized.' });
-    await deletePod(scene, 'holder', 0);
-    await until('the detach has failed', async () =>
-      JSON.stringify(
-        await testbed.admin.get(`${ATTACHMENTS}/${attachmentName({ driver: DRIVER, handle: disk }, home.name)}`),
-      ).includes('detachError'),
-    );
+    await detachFails(scene, home, disk, 'api error UnauthorizedOperation: You are not authorized.');
     await waits(scene, other);
     expect(await answered(scene, 'waiter')).toEqual(
       expert({
