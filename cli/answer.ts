@@ -75,7 +75,8 @@ const prefixOf = (ended: Outcome): string => {
 const outcomeLines = (ended: Outcome): readonly string[] => {
   const { outcome, machine, node, cluster, reason, left } = ended;
   return [
-    `${prefixOf(ended)}${outcome}  ${machine}${node === null ? '' : `  node ${node}`}${cluster === null ? '' : `  cluster ${cluster}`}`,
+    `${prefixOf(ended)}${outcome}  ${machine}${node === null ? '' : `  node ${node}`}` +
+      `${cluster === null ? '' : `  cluster ${cluster}`}`,
     `  ${reason.says} (${reason.code})`,
     ...left.map(({ what, why }) => `  left alone: ${what}: ${why}`),
   ];
@@ -157,7 +158,8 @@ const reasonFor = (error: unknown): Reason => {
   const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return because(
     'unexpected',
-    `Cloudfence failed unexpectedly (${firstLine(said)}). This is a bug in Cloudfence. Add --debug to see the stack trace`,
+    `Cloudfence failed unexpectedly (${firstLine(said)}). This is a bug in Cloudfence. Add --debug to see the ` +
+      'stack trace',
   );
 };
 

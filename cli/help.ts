@@ -123,7 +123,8 @@ const fish = (commands: readonly CompletedCommand[]): string =>
       `complete -c cloudfence -n __fish_use_subcommand -f -a ${name} -d ${quoted(says)}`,
       ...options.map(
         (option) =>
-          `complete -c cloudfence -n '__fish_seen_subcommand_from ${name}' -l ${option.flag.slice(2)} -d ${quoted(option.says)}`,
+          `complete -c cloudfence -n '__fish_seen_subcommand_from ${name}' -l ${option.flag.slice(2)} -d ` +
+          `${quoted(option.says)}`,
       ),
     ])
     .map((line) => `${line}\n`)

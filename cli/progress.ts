@@ -46,7 +46,8 @@ const shortDuration = (ms: number): string =>
   ms < MINUTE ? `${Math.floor(ms / SECOND)}s` : `${Math.floor(ms / MINUTE)}m${Math.floor((ms % MINUTE) / SECOND)}s`;
 
 const stepLine = ({ step, target, at, ms, result, message, because }: StepReport): string =>
-  `${timeOfDay(at)}  ${step.padEnd(17)} ${target}  ${result}${message === null ? '' : ` (${message})`}  ${ms} ms  — ${because.says}`;
+  `${timeOfDay(at)}  ${step.padEnd(17)} ${target}  ${result}${message === null ? '' : ` (${message})`}  ` +
+  `${ms} ms  — ${because.says}`;
 
 const INDENT = ' '.repeat(14);
 const CLEAR = '\r\u001B[K';
@@ -59,7 +60,9 @@ const liveLine = (screen: Screen, now: () => Moment) => {
     const [first, ...more] = waits;
     if (!first) return;
     const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
-    const text = `… ${shortDuration(now().mono - first.since.mono)}${others}  ${first.run.request.machine}: ${first.reason.says}`;
+    const text =
+      `… ${shortDuration(now().mono - first.since.mono)}${others}  ${first.run.request.machine}: ` +
+      `${first.reason.says}`;
     screen.write(CLEAR + shorten(onOneLine(text), screen.columns() - 1));
   };
   return {

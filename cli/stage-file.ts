@@ -22,7 +22,10 @@ const comment = (lines: readonly string[]): string => lines.map((line) => ` ${on
 
 const versionsOf = ({ inventory: { nodes, version } }: SurveyedCluster): string => {
   const kubelets = tally(nodes.map(({ kubelet }) => kubelet));
-  return `Kubernetes ${version}; ${counted(nodes.length, 'Node')}, kubelets ${kubelets.map(({ value, count }) => `${value} (${count})`).join(', ')}`;
+  return (
+    `Kubernetes ${version}; ${counted(nodes.length, 'Node')}, kubelets ` +
+    `${kubelets.map(({ value, count }) => `${value} (${count})`).join(', ')}`
+  );
 };
 
 const driverLines = (
@@ -47,7 +50,8 @@ const nodesWithoutMachine = ({ nodes }: SurveyedCluster): readonly string[] => {
   return withoutMachine.length === 0
     ? []
     : [
-        `CHECK ${counted(withoutMachine.length, 'Node')} without a machine: ${withoutMachine.slice(0, 5).join(', ')}. \`cloudfence doctor\` names the remedy`,
+        `CHECK ${counted(withoutMachine.length, 'Node')} without a machine: ` +
+          `${withoutMachine.slice(0, 5).join(', ')}. \`cloudfence doctor\` names the remedy`,
       ];
 };
 
@@ -91,13 +95,16 @@ const omittedClusters = ({ unreachable, others }: Survey): readonly string[] => 
 ];
 
 const SHADOW =
-  'true: Cloudfence reacts to everything, reports what it would do, and begins nothing. Set it to false when you trust it';
+  'true: Cloudfence reacts to everything, reports what it would do, and begins nothing. Set it to false when ' +
+  'you trust it';
 
 const header = (survey: Survey, { date, reader, schema }: StageFileOptions): string => {
   const { writer, confirmed } = survey;
   return comment([
     ...(schema === null ? [] : [`yaml-language-server: $schema=${schema}`]),
-    `Written by \`cloudfence init\` on ${date}, ${reader === 'cli' ? 'for the CLI' : `for the functions on ${writer.title}`}. Lines with CHECK, and values by labels, need a look.`,
+    `Written by \`cloudfence init\` on ${date}, ` +
+      `${reader === 'cli' ? 'for the CLI' : `for the functions on ${writer.title}`}. Lines with CHECK, and ` +
+      'values by labels, need a look.',
     `The cloud: ${confirmed}.`,
     `The cloud controller manager of ${writer.title}, if one runs:`,
     ...writer.controller.map((line) => `  ${line}`),

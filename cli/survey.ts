@@ -119,8 +119,10 @@ const cloudFor = (
   if (only && !second) return only;
   throw new InvalidInput(
     only
-      ? 'the Nodes are machines of several clouds: say with --cloud for which one to write, and run the command once for each'
-      : 'no Node names a machine of a supported cloud: start the kubelets with --provider-id, or say with --cloud where they are',
+      ? 'the Nodes are machines of several clouds: say with --cloud for which one to write, and run the command ' +
+          'once for each'
+      : 'no Node names a machine of a supported cloud: start the kubelets with --provider-id, or say with ' +
+          '--cloud where they are',
   );
 };
 

@@ -55,7 +55,8 @@ export const openIncidents = async (
   const [open] = places.flatMap(({ at }) => at(address) ?? []);
   if (open) return open(options);
   throw new InvalidInput(
-    `"${shorten(withoutQuery(address), LONGEST_SHOWN)}" is no place of incidents: write ${places.map(({ form }) => form).join(', ')}, or a folder`,
+    `"${shorten(withoutQuery(address), LONGEST_SHOWN)}" is no place of incidents: write ` +
+      `${places.map(({ form }) => form).join(', ')}, or a folder`,
   );
 };
 
@@ -68,7 +69,8 @@ export const openTestChain = async (entrance: string, options: Parameters<OpenTe
   const [open] = chains.flatMap(({ at }) => at(entrance) ?? []);
   if (open) return open(options);
   throw new InvalidInput(
-    `"${shorten(withoutQuery(entrance), LONGEST_SHOWN)}" is no place where events enter an install: write ${chains.map(({ form }) => form).join(', or ')}`,
+    `"${shorten(withoutQuery(entrance), LONGEST_SHOWN)}" is no place where events enter an install: write ` +
+      `${chains.map(({ form }) => form).join(', or ')}`,
   );
 };
 

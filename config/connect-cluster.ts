@@ -83,7 +83,8 @@ export const kubeConfigsIn = async (list: string): Promise<readonly KubeConfigTe
   const present = files.filter(existsSync);
   if (present.length === 0)
     throw new InvalidConfiguration([
-      `no kubeconfig exists at ${isContent(list) ? shownPath(list) : files.map(shownPath).join(' or ')}: give --kubeconfig, set KUBECONFIG, or add \`clusters\` to the configuration file`,
+      `no kubeconfig exists at ${isContent(list) ? shownPath(list) : files.map(shownPath).join(' or ')}: give ` +
+        `--kubeconfig, set KUBECONFIG, or add \`clusters\` to the configuration file`,
     ]);
   return Promise.all(present.map(readKubeConfig));
 };

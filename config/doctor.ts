@@ -36,7 +36,8 @@ const cloudChecks = async (
 };
 
 const describePermission = ({ verb, group, resource, subresource, namespace, name }: CheckedPermission): string =>
-  `${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}${group === '' ? '' : `.${group}`}${name === undefined ? '' : ` "${name}"`}${namespace === undefined ? '' : ` in ${namespace}`}`;
+  `${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}${group === '' ? '' : `.${group}`}` +
+  `${name === undefined ? '' : ` "${name}"`}${namespace === undefined ? '' : ` in ${namespace}`}`;
 
 /** The cluster's name in the configuration may not be a context of kubectl, so it is only a comment. */
 const applyCommand = (manifest: string, cluster: string): string =>
@@ -74,7 +75,9 @@ const ledgerCheck = async (name: string, doctor: Doctor, signal: AbortSignal): P
         {
           what,
           verdict: 'fail',
-          says: `the ConfigMap kube-system/cloudfence-ledger does not exist. Cloudfence fences nothing without it: apply ${RBAC}`,
+          says:
+            'the ConfigMap kube-system/cloudfence-ledger does not exist. Cloudfence fences nothing without it: ' +
+            `apply ${RBAC}`,
           next: applyCommand(RBAC, name),
         },
       ];
@@ -87,7 +90,9 @@ const trustCheck = (name: string, doctor: Doctor): readonly Check[] => {
     {
       what,
       verdict: 'fail',
-      says: 'the kubeconfig sets insecure-skip-tls-verify, so an attacker on the network can impersonate the API server and read the token: remove it, and set certificate-authority-data to the CA of the cluster',
+      says:
+        'the kubeconfig sets insecure-skip-tls-verify, so an attacker on the network can impersonate the API ' +
+        'server and read the token: remove it, and set certificate-authority-data to the CA of the cluster',
     },
   ];
 };

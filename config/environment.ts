@@ -49,7 +49,8 @@ export const readTimeLimit = (): number => {
   const seconds = /^\d{1,9}(?:\.\d{1,9})?$/.test(text) ? Number(text) : 0;
   if (seconds > 0 && seconds <= LONGEST_S) return seconds * 1_000;
   throw new InvalidConfiguration([
-    `the environment variable ${TIME_LIMIT} is "${shorten(text, LONGEST_SHOWN)}", which is not a number of seconds from 1 to ${LONGEST_S}: set it to the time limit of the function, or deploy the function again`,
+    `the environment variable ${TIME_LIMIT} is "${shorten(text, LONGEST_SHOWN)}", which is not a number of ` +
+      `seconds from 1 to ${LONGEST_S}: set it to the time limit of the function, or deploy the function again`,
   ]);
 };
 

@@ -45,13 +45,17 @@ const judgeIdentity = (
     case 'contradicted':
       return {
         verdict: 'fail',
-        says: `${machine} is now ${now}, but the Node belongs to an earlier machine of that name: delete the Node and let its kubelet register again`,
+        says:
+          `${machine} is now ${now}, but the Node belongs to an earlier machine of that name: delete the Node ` +
+          'and let its kubelet register again',
         next: `kubectl delete node ${identity.node}`,
       };
     case 'silent':
       return {
         verdict: 'fail',
-        says: `${machine} is a name that the cloud can reuse, and nothing on the Node shows that it means ${now}: if it does, annotate the Node with cloudfence.dev/instance-id=${now}`,
+        says:
+          `${machine} is a name that the cloud can reuse, and nothing on the Node shows that it means ${now}: if ` +
+          `it does, annotate the Node with cloudfence.dev/instance-id=${now}`,
         next: `kubectl annotate node ${identity.node} cloudfence.dev/instance-id=${now}`,
       };
   }
@@ -75,7 +79,9 @@ const identityCheck = (
     return {
       what,
       verdict: 'fail',
-      says: 'nothing on the Node names a machine: start its kubelet with --provider-id, or install the CSI driver on it',
+      says:
+        'nothing on the Node names a machine: start its kubelet with --provider-id, or install the CSI driver on ' +
+        'it',
     };
   if (second !== undefined)
     return {

@@ -65,7 +65,8 @@ const policy = z
         nodes: z
           .never({
             error:
-              'is no longer supported: set cap.share (Nodes fenced within 15 minutes) and cap.atOnce (unfinished fences) as shares of all Nodes; each allows at least one Node',
+              'is no longer supported: set cap.share (Nodes fenced within 15 minutes) and cap.atOnce ' +
+              '(unfinished fences) as shares of all Nodes; each allows at least one Node',
           })
           .optional(),
       })

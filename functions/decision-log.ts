@@ -87,7 +87,9 @@ export const skippedLines = (answer: CommandResult, state: RunState, event: stri
       ...emptyLine,
       decision: logDecision.skipped,
       because: 'impossible-name',
-      says: `no object can have these names, so Cloudfence does not look for them: ${listSome(names.map(quoted))}; a claim of a pod, or the record on the Node, contains them`,
+      says:
+        `no object can have these names, so Cloudfence does not look for them: ${listSome(names.map(quoted))}; a ` +
+        'claim of a pod, or the record on the Node, contains them',
       event,
       instance: state.request.machine,
       cluster: state.location?.cluster ?? null,

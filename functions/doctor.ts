@@ -57,7 +57,8 @@ const asWarning = (check: Check): Check =>
 
 /** Each of these calls would have an effect, and no platform offers a dry run for it. */
 const NOT_TRIED_IN_FUNCTIONS =
-  'the functions: sending to the queues, writing an incident, and telling topics; {"question": "test-event"} sends one event through to on-event';
+  'the functions: sending to the queues, writing an incident, and telling topics; {"question": "test-event"} ' +
+  'sends one event through to on-event';
 
 const NO_INCIDENT = 'incidents/doctor/';
 

@@ -50,7 +50,8 @@ const parseRequest = <Request extends FenceRequest>(event: unknown, form: FenceF
   const read = reasoned.safeParse(event);
   if (read.success) return read.data;
   throw new InvalidInput(
-    `the request is not valid: ${z.prettifyError(read.error)}; send ${form.example} or {"target": "pod/<namespace>/<name>"}`,
+    `the request is not valid: ${z.prettifyError(read.error)}; send ${form.example} or {"target": ` +
+      '"pod/<namespace>/<name>"}',
   );
 };
 
@@ -115,7 +116,8 @@ const parseReleaseRequest = (event: unknown): z.infer<typeof releaseRequest> => 
   const read = releaseRequest.safeParse(event);
   if (read.success) return read.data;
   throw new InvalidInput(
-    `the request is not valid: ${z.prettifyError(read.error)}; send {"release": "<node>"} or {"release": "pod/<namespace>/<name>"}`,
+    `the request is not valid: ${z.prettifyError(read.error)}; send {"release": "<node>"} or {"release": ` +
+      '"pod/<namespace>/<name>"}',
   );
 };
 
@@ -126,7 +128,8 @@ const parseReleaseRequest = (event: unknown): z.infer<typeof releaseRequest> => 
 const refuseVouching = (accept: string | null, { vouching }: Policy): void => {
   if (accept !== null && vouching === 'refused')
     throw new InvalidInput(
-      '`accept` is a word without proof, and the configuration of the functions refuses that: use `cloudfence release --accept` with your own access to the cluster, or set policy.vouching to accepted',
+      '`accept` is a word without proof, and the configuration of the functions refuses that: use `cloudfence ' +
+        'release --accept` with your own access to the cluster, or set policy.vouching to accepted',
     );
 };
 

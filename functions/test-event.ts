@@ -40,7 +40,8 @@ const arrivalOf = async (
 };
 
 const WITHOUT_WITNESS =
-  'not tried: this install keeps no incidents, so nothing could show the arrival: set `incidentBucket` (docs/incidents.md)';
+  'not tried: this install keeps no incidents, so nothing could show the arrival: set `incidentBucket` ' +
+  '(docs/incidents.md)';
 
 /** Sends a test event, and waits until on-event has confirmed it. `lasts` is the time limit (ms). */
 export const tryTestEvent = async (

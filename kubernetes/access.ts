@@ -206,7 +206,8 @@ const waitForToken = async ({ clock, reader }: Connection, signal: AbortSignal):
     await clock.sleep(POLL_MS, signal);
   } while (clock.now() < until);
   throw new Unavailable(
-    `Kubernetes adds no token to the Secret ${NAMESPACE}/${SECRET}: check that the service account ${ACCOUNT} exists, and apply infra/kubernetes/rbac.yaml`,
+    `Kubernetes adds no token to the Secret ${NAMESPACE}/${SECRET}: check that the service account ` +
+      `${ACCOUNT} exists, and apply infra/kubernetes/rbac.yaml`,
   );
 };
 

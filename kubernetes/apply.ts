@@ -28,7 +28,8 @@ export interface StepSession extends ApiSession {
 }
 
 const expectationOf = ({ name, uid, bootID, recordText }: NodeTarget): string =>
-  `Node ${name} has changed since Cloudfence read it: uid ${uid}, boot ${bootID}, ${recordText === null ? 'no fence' : 'its fence'}, and its taints`;
+  `Node ${name} has changed since Cloudfence read it: uid ${uid}, boot ${bootID}, ` +
+  `${recordText === null ? 'no fence' : 'its fence'}, and its taints`;
 
 const patchFence = async (session: StepSession, step: FenceStep): Promise<StepResult> => {
   const { reader, writer, rechecks } = session;

@@ -76,7 +76,8 @@ export const contextsOf = (texts: readonly KubeConfigText[]): KubeContexts => {
 export const refuseSendingInClear = (server: string, proxied = false): void => {
   if (!isInClear(server, proxied)) return;
   throw new InvalidConfiguration([
-    `the kubeconfig uses plain HTTP for the API server ${server}, which would expose the credential: use https, and add the CA of the cluster`,
+    `the kubeconfig uses plain HTTP for the API server ${server}, which would expose the credential: use ` +
+      'https, and add the CA of the cluster',
   ]);
 };
 
@@ -97,7 +98,8 @@ export const redactedKubeconfigError = (
   if (code !== null)
     return new InvalidConfiguration([`the credential plugin of kubeconfig user ${user} cannot be started (${code})`]);
   return new PermissionDenied(
-    `the credential plugin of kubeconfig user ${user} returned no credential: run the plugin yourself to see its output`,
+    `the credential plugin of kubeconfig user ${user} returned no credential: run the plugin yourself to see ` +
+      'its output',
   );
 };
 
@@ -106,7 +108,8 @@ export const redactedKubeconfigError = (
 /** Omits the parser's message, even in the cause, because it may quote a line with a token. */
 const notAKubeConfig = (file: string | null): InvalidConfiguration =>
   new InvalidConfiguration([
-    `the kubeconfig${file === null ? '' : ` ${file}`} is not valid: it must be YAML or JSON with clusters, users, and contexts`,
+    `the kubeconfig${file === null ? '' : ` ${file}`} is not valid: it must be YAML or JSON with clusters, ` +
+      'users, and contexts',
   ]);
 
 /**
@@ -224,7 +227,8 @@ const refuseOutsideReferences = (config: KubeConfig): void => {
   ];
   if (faults.length === 0) return;
   const remedy =
-    'include the data itself (certificate-authority-data, token, client-certificate-data), as `cloudfence kubeconfig` does, or use the access of the cloud (eks, aks, gke)';
+    'include the data itself (certificate-authority-data, token, client-certificate-data), as `cloudfence ' +
+    'kubeconfig` does, or use the access of the cloud (eks, aks, gke)';
   throw new InvalidConfiguration(
     faults.map((fault) => `a kubeconfig from a secret must be self-contained: ${fault}; ${remedy}`),
   );

@@ -301,7 +301,8 @@ export const podsUsing = async (
 };
 
 /**
- * Returns the facts of the volumes, each with its next attachment. Reads the next attachment only if `successorsOf` names the
+ * Returns the facts of the volumes, each with its next attachment. Reads the next attachment only if `successorsOf`
+ * names the
  * volume and a pod on another Node uses it.
  */
 export const withSuccessors = async (

@@ -40,7 +40,9 @@ export interface PermissionTrial {
 /** A scope of the cloud that must answer, such as a region of an account, and a function that checks it. */
 export interface CloudProbe {
   readonly where: string;
-  /** Makes the reads that a fence needs and returns a description of the result. @throws PermissionDenied, Unavailable */
+  /**
+   * Makes the reads that a fence needs and returns a description of the result. @throws PermissionDenied, Unavailable
+   */
   readonly ask: (signal: AbortSignal) => Promise<string>;
   /**
    * Checks, without side effects, whether these credentials may make each destructive call of a fence.
@@ -184,7 +186,8 @@ export const readUrl = (variable: ReadVariable, name: string): string | null => 
   const text = variable(name);
   if (text === null || isWebAddress(text)) return text;
   throw new InvalidConfiguration([
-    `the environment variable ${name} is "${shorten(text, LONGEST_SHOWN)}", which is not a URL: write one such as https://host.example, or remove the variable`,
+    `the environment variable ${name} is "${shorten(text, LONGEST_SHOWN)}", which is not a URL: write one such ` +
+      'as https://host.example, or remove the variable',
   ]);
 };
 

@@ -64,7 +64,8 @@ const pathTo = (from: string, to: string): string => {
 const libraryNamed = (name: string, file: string): string => {
   if (LIBRARIES.includes(name)) return name;
   throw new Error(
-    `the types of the package use the library ${name} in ${file}: declare the needed types in that file, or add the library to scripts/declarations.ts`,
+    `the types of the package use the library ${name} in ${file}: declare the needed types in that file, or ` +
+      'add the library to scripts/declarations.ts',
   );
 };
 

@@ -54,7 +54,8 @@ const byName = (a: Library, b: Library): number => (`${a.name}@${a.version}` < `
 const RULE = '='.repeat(80);
 const HEAD = 'Cloudfence contains code of the libraries below. Each is listed with its version and its license.\n';
 const section = ({ name, version, license, text }: Library): string =>
-  `${RULE}\n${name} ${version} (${license})\n${RULE}\n\n${text ?? `The package contains no license text. It declares the license ${license}.`}\n`;
+  `${RULE}\n${name} ${version} (${license})\n` +
+  `${RULE}\n\n${text ?? `The package contains no license text. It declares the license ${license}.`}\n`;
 
 export const librariesIn = async (folders: readonly string[]): Promise<readonly Library[]> =>
   (await Promise.all([...new Set(folders)].map(libraryIn))).sort(byName);

@@ -78,7 +78,8 @@ const krewManifest = async (): Promise<object> => {
       homepage: values['download-from'],
       shortDescription: 'Fence Nodes whose cloud machine is off',
       description:
-        'Says why a pod waits for its volume, and fences a Node whose cloud machine is proven off: it frees the pods and the disks, and releases the Node after a fresh boot.',
+        'Says why a pod waits for its volume, and fences a Node whose cloud machine is proven off: it frees ' +
+        'the pods and the disks, and releases the Node after a fresh boot.',
       caveats: 'This plugin needs Node.js 22.18 or newer on your PATH.',
       platforms: [
         {

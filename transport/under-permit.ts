@@ -51,7 +51,8 @@ interface OpenPassage extends PermittedPath {
 
 const unknownResult = (name: string): Unavailable =>
   new Unavailable(
-    `${name} got no response while its proof was valid. Cloudfence reset the connection; the next look shows whether the call took effect`,
+    `${name} got no response while its proof was valid. Cloudfence reset the connection; the next look shows ` +
+      'whether the call took effect',
   );
 
 const notSent = ({ name, permit }: PermittedCall): CloudfenceError =>

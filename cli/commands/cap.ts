@@ -67,7 +67,8 @@ const linesOf = (
   { cluster, begun, unfinished, limits, nodes, opens, override, fences }: Shown,
   cap: Policy['cap'],
 ): readonly string[] => [
-  `${cluster}: Nodes fenced within 15 minutes: ${begun} of at most ${limits.begun} (${percent(cap.share)} of ${nodes}); unfinished fences: ${unfinished} of at most ${limits.unfinished} (${percent(cap.atOnce)})`,
+  `${cluster}: Nodes fenced within 15 minutes: ${begun} of at most ${limits.begun} (${percent(cap.share)} of ` +
+    `${nodes}); unfinished fences: ${unfinished} of at most ${limits.unfinished} (${percent(cap.atOnce)})`,
   ...(override ? [`  overridden until ${time(override.until)}: ${override.reason}`] : []),
   ...(!override && opens !== null ? [`  the next fence can begin at ${time(opens)}`] : []),
   ...fences.map(
@@ -113,7 +114,8 @@ export const cap = async ({ lift, ...given }: CapOptions, terminal: Terminal): P
       if (status) shown.push({ cluster: cluster.name, ...status });
       else
         terminal.complain(
-          `cloudfence: ${cluster.name} has no ConfigMap kube-system/cloudfence-ledger. Cloudfence fences nothing without it: apply infra/kubernetes/rbac.yaml`,
+          `cloudfence: ${cluster.name} has no ConfigMap kube-system/cloudfence-ledger. Cloudfence fences ` +
+            'nothing without it: apply infra/kubernetes/rbac.yaml',
         );
     }
     show(shown, options, session, terminal);

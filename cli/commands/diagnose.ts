@@ -12,7 +12,10 @@ import { InvalidInput } from '../../fencing/model/errors.ts';
 import { tryTestEvent } from '../../functions/test-event.ts';
 import { isAddress, openChain, openPlace } from '../incident-place.ts';
 
-/** The commands that only read: why pods wait for their volumes, the state of every cluster, and whether a fence would work. */
+/**
+ * The commands that only read: why pods wait for their volumes, the state of every cluster, and whether a fence would
+ * work.
+ */
 
 /** Returns 0 if no pod waits, 3 if the waits end by themselves or with a fence, and 4 if a person has to act. */
 const exitCodeOfAnswer = ({ findings }: AnswerJson): number => {
@@ -89,7 +92,8 @@ export interface DoctorOptions extends CommonOptions {
 }
 
 const WITHOUT_PLACE =
-  '--test-event needs `incidents` in the configuration: the bucket or the container of the install, where on-event confirms the arrival (docs/cli.md, "The test event")';
+  '--test-event needs `incidents` in the configuration: the bucket or the container of the install, where ' +
+  'on-event confirms the arrival (docs/cli.md, "The test event")';
 
 /** Sends a test event with the person's credentials. Only the install can confirm it, in its storage of incidents. */
 const testEventChecks = async (entrance: string, { settings, ports, deadline }: Session): Promise<readonly Check[]> => {

@@ -46,11 +46,14 @@ const planLines = ({ nodeName, machine, scene, cluster }: DrillFacts): readonly 
     `This stops ${machine.machine}, the machine of Node ${nodeName}, as a failure would.`,
     moving.length === 0
       ? 'No other pod has to move.'
-      : `Cloudfence deletes ${moving.length} other pods of the Node, without a grace period, and their controllers create them again: ${listSome(moving)}.`,
-    `The canary can move to ${listSome(scene.spares)}. Its volume has the StorageClass ${scene.storageClass?.name ?? ''}.`,
+      : `Cloudfence deletes ${moving.length} other pods of the Node, without a grace period, and their ` +
+        `controllers create them again: ${listSome(moving)}.`,
+    `The canary can move to ${listSome(scene.spares)}. Its volume has the StorageClass ` +
+      `${scene.storageClass?.name ?? ''}.`,
     ...(scene.cap
       ? [
-          `The fence counts for the cap for 15 minutes: it is fence ${scene.cap.begun + 1} of at most ${scene.cap.limits.begun}.`,
+          `The fence counts for the cap for 15 minutes: it is fence ${scene.cap.begun + 1} of at most ` +
+            `${scene.cap.limits.begun}.`,
         ]
       : []),
     ...(cluster.taintSupported ? [] : ['The cluster does not know the out-of-service taint.']),

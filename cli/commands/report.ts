@@ -42,12 +42,14 @@ const destinationOf = (output: string): Destination => {
   const write = formats[form];
   if (write) return { file: before.length === 0 ? null : output, write };
   throw new InvalidInput(
-    `-o ${output} names no form of a report: give a file that ends with .html, .md, or .json, or just html, md, or json`,
+    `-o ${output} names no form of a report: give a file that ends with .html, .md, or .json, or just html, ` +
+      'md, or json',
   );
 };
 
 const NO_PLACE =
-  'say where the incidents are: --from with a bucket, a container, or a folder, or `incidents` in the configuration file';
+  'say where the incidents are: --from with a bucket, a container, or a folder, or `incidents` in the ' +
+  'configuration file';
 
 const openSource = async ({ from, config, region }: ReportOptions): Promise<IncidentSource> => {
   if (from !== undefined && !isAddress(from)) return incidentFolder(from);

@@ -231,7 +231,10 @@ export const whyNotServed = (
   const event = [accountId === null ? [] : `account ${accountId}`, region === null ? [] : `region ${region}`]
     .flat()
     .join(', ');
-  return `the event is from ${event}, but this install serves only ${territories.map(describeTerritory).join(', ')}. To serve it too, add it to \`territories\` with a role to assume (docs/aws.md, "Accounts and regions")`;
+  return (
+    `the event is from ${event}, but this install serves only ${territories.map(describeTerritory).join(', ')}. ` +
+    `To serve it too, add it to \`territories\` with a role to assume (docs/aws.md, "Accounts and regions")`
+  );
 };
 
 interface MetricLine {

@@ -15,7 +15,9 @@ const form: FenceForm<z.infer<typeof fenceOrder>> = {
   messageOf: ({ instanceId }) => messagesIn({ instanceId }),
 };
 
-/** Fences one machine that a person names: `{"instanceId": "i-…", "dryRun": true}`, or `{"target": "pod/prod/db-0"}`. */
+/**
+ * Fences one machine that a person names: `{"instanceId": "i-…", "dryRun": true}`, or `{"target": "pod/prod/db-0"}`.
+ */
 export const fence =
   (getDependencies: () => Promise<NamingDependencies>) =>
   async (event: unknown, limit: TimeLimit): Promise<ManualRunResult> =>

@@ -19,7 +19,8 @@ const rangeIn = (event: unknown): z.infer<typeof archiveRange>['replay'] | null 
   const read = archiveRange.safeParse(event);
   if (read.success) return read.data.replay;
   throw new InvalidInput(
-    `the range is not valid: ${z.prettifyError(read.error)}; send {"replay": {"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T01:00:00Z"}}`,
+    `the range is not valid: ${z.prettifyError(read.error)}; send {"replay": {"from": "2026-01-01T00:00:00Z", ` +
+      '"to": "2026-01-01T01:00:00Z"}}',
   );
 };
 

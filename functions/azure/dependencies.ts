@@ -55,7 +55,8 @@ export type GetDependencies = () => Promise<Omit<AzureDependencies, 'log'>>;
 const senderTo = async (host: string | null): Promise<SendMessage> => {
   if (host === null)
     throw new InvalidConfiguration([
-      'the environment variable CLOUDFENCE_BUS__fullyQualifiedNamespace is not set: deploy the function with serverless.azure.yml',
+      'the environment variable CLOUDFENCE_BUS__fullyQualifiedNamespace is not set: deploy the function with ' +
+        'serverless.azure.yml',
     ]);
   const { createSender, lazyCredential } = await import('../../providers/azure/rest.ts');
   return createSender({ host, credential: lazyCredential() });
@@ -172,10 +173,16 @@ export const whyNotServed = (
   const subject = subjectOf(machine);
   const named = subject?.subscription ?? account?.toLowerCase() ?? null;
   if (served === null || named !== served.toLowerCase())
-    return `the machine is in subscription ${named ?? '(unknown)'}, but this install serves only ${served ?? 'none'}: install Cloudfence in that subscription too (docs/azure.md, "Subscriptions")`;
+    return (
+      `the machine is in subscription ${named ?? '(unknown)'}, but this install serves only ${served ?? 'none'}: ` +
+      'install Cloudfence in that subscription too (docs/azure.md, "Subscriptions")'
+    );
   if (subject === null || groups.length === 0 || groups.some((group) => group.toLowerCase() === subject.group))
     return null;
-  return `the machine is in resource group ${subject.group}, but this install serves only ${groups.join(', ')}: to serve it too, add it to resourceGroups (docs/azure.md, "Install")`;
+  return (
+    `the machine is in resource group ${subject.group}, but this install serves only ${groups.join(', ')}: to ` +
+    'serve it too, add it to resourceGroups (docs/azure.md, "Install")'
+  );
 };
 
 const isServed = (machine: ItemOrigin['machine'], served: ServedScope): boolean =>

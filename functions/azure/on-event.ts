@@ -109,7 +109,9 @@ const machinesOf = async (
 const MARGIN_MS = 5_000;
 
 const emptyScaleSet = ({ machine }: WorkItem): IgnoredEvent => ({
-  what: `an event about the scale set ${machine}, which has no machines now. The sweep finds what its machines left behind`,
+  what:
+    `an event about the scale set ${machine}, which has no machines now. The sweep finds what its machines left ` +
+    'behind',
   where: '$',
 });
 

@@ -85,7 +85,8 @@ const callerCheckOf = (
   memoized(async () => {
     if (audience === null || serviceAccount === null)
       throw new InvalidConfiguration([
-        'the function rejects every caller, because CLOUDFENCE_AUDIENCE or the name of the caller (CLOUDFENCE_CALLER, CLOUDFENCE_DOCTOR) is not set: deploy the function with serverless.gcp.yml',
+        'the function rejects every caller, because CLOUDFENCE_AUDIENCE or the name of the caller ' +
+          '(CLOUDFENCE_CALLER, CLOUDFENCE_DOCTOR) is not set: deploy the function with serverless.gcp.yml',
       ]);
     const { createPushCheck: pushIdentity } = await import('../../providers/gcp/push-identity.ts');
     const rules = {
@@ -201,7 +202,10 @@ export const whyNotServed = (
 ): string | null => {
   const project = instancePath(machine)?.project ?? account;
   if (project !== null && projects.includes(project)) return null;
-  return `the machine is in project ${project ?? '(unknown)'}, but this install serves only ${projects.join(', ')}. To serve it too, add it to \`projects\` (docs/gcp.md, "Other projects")`;
+  return (
+    `the machine is in project ${project ?? '(unknown)'}, but this install serves only ${projects.join(', ')}. ` +
+    `To serve it too, add it to \`projects\` (docs/gcp.md, "Other projects")`
+  );
 };
 
 /**

@@ -105,7 +105,8 @@ export const forwardQuestion =
     const { askedAt: url } = environment();
     if (url === null)
       throw new InvalidConfiguration([
-        'the environment variable CLOUDFENCE_ASKED_AT of the function doctor is not set: deploy the function with serverless.gcp.yml',
+        'the environment variable CLOUDFENCE_ASKED_AT of the function doctor is not set: deploy the function ' +
+          'with serverless.gcp.yml',
       ]);
     const { callFunction } = await import('../../providers/gcp/credentials.ts');
     const { status, body: reply } = await callFunction(

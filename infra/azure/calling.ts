@@ -131,7 +131,9 @@ export const readLogLines = async (
   });
   if (found === null) return [];
   const { customerId } = workspace.parse(found.body).properties;
-  const query = `AppTraces | where OperationName == "${name.replaceAll(/[^\w-]/g, '')}" | top ${MOST_LINES} by TimeGenerated desc | order by TimeGenerated asc | project TimeGenerated, Message`;
+  const query =
+    `AppTraces | where OperationName == "${name.replaceAll(/[^\w-]/g, '')}" | top ${MOST_LINES} by TimeGenerated ` +
+    'desc | order by TimeGenerated asc | project TimeGenerated, Message';
   const { body } = await arm.call({
     method: 'POST',
     path: `${endpoint ?? LOGS}/v1/workspaces/${customerId}/query`,

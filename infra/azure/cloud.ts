@@ -118,12 +118,14 @@ const parameters: Readonly<Record<string, Parameter>> = {
   }),
   location: text('The location of the functions, such as westeurope'),
   machineResourceGroup: text(
-    'The resource group with the machines and disks that Cloudfence may change. For AKS, this is the node resource group, MC_…',
+    'The resource group with the machines and disks that Cloudfence may change. For AKS, this is the node ' +
+      'resource group, MC_…',
   ),
   aksResourceGroup: text('The resource group of the AKS cluster'),
   aksCluster: text('The name of the AKS cluster'),
   settings: text(
-    'The configuration as one line of JSON, such as {"clusters":[{"name":"prod","aks":{"resourceGroup":"prod"}}],"shadow":true}',
+    'The configuration as one line of JSON, such as ' +
+      '{"clusters":[{"name":"prod","aks":{"resourceGroup":"prod"}}],"shadow":true}',
   ),
 };
 

@@ -32,7 +32,8 @@ const queryOf = ({ series }: Panel): string =>
 
 const functionsQuery = [
   'AppRequests',
-  'summarize Failed=countif(Success == false), Duration_p99_ms=percentile(DurationMs, 99) by Name, bin(TimeGenerated, 5m)',
+  'summarize Failed=countif(Success == false), Duration_p99_ms=percentile(DurationMs, 99) by Name, ' +
+    'bin(TimeGenerated, 5m)',
 ].join(' | ');
 
 const queryItem = (title: string, query: string, visualization: string): object => ({

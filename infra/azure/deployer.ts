@@ -88,7 +88,10 @@ const deploy = async (
 const addresses = (sites: Readonly<Record<AppName, FunctionSite | null>>): readonly string[] =>
   functionNames.map((name) => {
     const host = sites[appOf(name) ?? 'app']?.host ?? '(unknown)';
-    return `${name}: ${httpFunctions.some((one) => one === name) ? `https://${host}/api/${name}` : 'called by Azure only'}`;
+    return (
+      `${name}: ` +
+      `${httpFunctions.some((one) => one === name) ? `https://${host}/api/${name}` : 'called by Azure only'}`
+    );
   });
 
 const info = async (arm: Arm, install: Install): Promise<readonly string[]> => {

@@ -64,7 +64,8 @@ export const installTemplate = (install: Install): Template => {
 };
 
 const pathOf = ({ names }: Install, verb = ''): string =>
-  `${names.scope}/providers/Microsoft.Resources/deployments/${names.deployment}${verb}?api-version=${DEPLOYMENTS_API_VERSION}`;
+  `${names.scope}/providers/Microsoft.Resources/deployments/${names.deployment}${verb}?api-version=` +
+  `${DEPLOYMENTS_API_VERSION}`;
 
 /** The tag of the deployment that holds the hash of the last deployed template, without the apps' packages. */
 const TEMPLATE = 'cloudfence-template';
@@ -168,6 +169,7 @@ export const ownGroupExists = async (arm: Arm, { names, prefix }: Install): Prom
   if (answer === null) return false;
   if (group.parse(answer.body).tags?.[INSTALL_TAG] === prefix) return true;
   throw new Refused(
-    `the resource group ${names.group} does not have the tag ${INSTALL_TAG}: ${prefix}, so Cloudfence changed nothing. If the group belongs to this install, add the tag again. If it does not, choose another stage`,
+    `the resource group ${names.group} does not have the tag ${INSTALL_TAG}: ${prefix}, so Cloudfence changed ` +
+      'nothing. If the group belongs to this install, add the tag again. If it does not, choose another stage',
   );
 };

@@ -169,7 +169,9 @@ const group = z.string().regex(/^[-\w.()]{0,89}[-\w()]$/, 'is not the name of a 
 /** An explicit value, so that leaving out the parameter never means the whole subscription. */
 export const WHOLE_SUBSCRIPTION = 'all-of-subscription';
 
-const WHICH_GROUPS = `list the resource groups with the machines and disks that Cloudfence may read and change (for AKS, the node resource group), or write ${WHOLE_SUBSCRIPTION}`;
+const WHICH_GROUPS =
+  'list the resource groups with the machines and disks that Cloudfence may read and change (for AKS, the node ' +
+  `resource group), or write ${WHOLE_SUBSCRIPTION}`;
 
 const resourceGroups = z.union([z.literal(WHOLE_SUBSCRIPTION), z.array(group).min(1, WHICH_GROUPS)], {
   error: WHICH_GROUPS,
@@ -216,7 +218,8 @@ const stageFaults = (stage: string): readonly string[] =>
   /^[a-z][a-z0-9-]{0,13}$/.test(stage) && !stage.endsWith('-')
     ? []
     : [
-        `stage: "${stage}" must begin with a letter, must not end with a hyphen, and can have at most 14 lowercase letters, digits, and hyphens`,
+        `stage: "${stage}" must begin with a letter, must not end with a hyphen, and can have at most 14 ` +
+          'lowercase letters, digits, and hyphens',
       ];
 
 const rules: install.InstallRules<AzureParameters> = {

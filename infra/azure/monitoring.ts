@@ -195,7 +195,9 @@ const overdueLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly Log
     },
     {
       name: 'release-overdue',
-      says: 'A machine came back more than ten minutes ago, but the fence of its Node still stands. `cloudfence status` says what the release lacks',
+      says:
+        'A machine came back more than ten minutes ago, but the fence of its Node still stands. `cloudfence ' +
+        'status` says what the release lacks',
       ...whileCounted(metricNames.releaseOverdue),
     },
   ];
@@ -204,7 +206,9 @@ const overdueLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly Log
 const runLogAlerts: readonly LogAlert[] = [
   {
     name: 'cap-reached',
-    says: 'More machines are off than the cap allows Cloudfence to fence. If they are really off, override the cap with `cloudfence cap --override`',
+    says:
+      'More machines are off than the cap allows Cloudfence to fence. If they are really off, override the cap ' +
+      'with `cloudfence cap --override`',
     query: `${logLines} | where toint(line.${metricNames.capReached}) > 0`,
     operator: 'GreaterThan',
     threshold: 0,

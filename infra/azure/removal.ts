@@ -117,7 +117,9 @@ export const removeAssignments = async (
   for (const id of identityIds(install)) {
     const of = await readPrincipalId(arm, id);
     if (of === null) continue;
-    const path = `${names.scope}/providers/Microsoft.Authorization/roleAssignments?api-version=${AUTHORIZATION_API_VERSION}&$filter=${encodeURIComponent(`principalId eq '${of}'`)}`;
+    const path =
+      `${names.scope}/providers/Microsoft.Authorization/roleAssignments?api-version=` +
+      `${AUTHORIZATION_API_VERSION}&$filter=${encodeURIComponent(`principalId eq '${of}'`)}`;
     const { value } = assignments.parse((await arm.call({ method: 'GET', path })).body);
     for (const one of value.filter(({ name, properties }) => properties.principalId === of && !kept.has(name)))
       await removeAssignment(arm, one.id, say);

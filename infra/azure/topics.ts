@@ -29,7 +29,8 @@ export const operationEndings = [
 ] as const;
 
 /**
- * Leaves out Cloudfence's own detaches, and operations on resources next to a machine or inside it. A subscription can have at
+ * Leaves out Cloudfence's own detaches, and operations on resources next to a machine or inside it. A subscription can
+ * have at
  * most 25 values in total:
  * https://learn.microsoft.com/azure/event-grid/event-filtering
  */

@@ -51,7 +51,8 @@ const opened = async (api: Api, install: Install, say: ReportProgress): Promise<
   );
   if (elsewhere.length > 0)
     throw new Refused(
-      `Cloudfence deployed nothing, because this install already exists in another region (${elsewhere.join(', ')}): remove that install first, with --param='region=…'`,
+      'Cloudfence deployed nothing, because this install already exists in another region ' +
+        `(${elsewhere.join(', ')}): remove that install first, with --param='region=…'`,
     );
   return enabled;
 };
@@ -143,7 +144,8 @@ const invoke = async (api: Api, install: Install, name: string, payload: unknown
   const others = await functionsInAllRegions(api, install);
   if (others.length > 0)
     throw new Refused(
-      `the function ${name} does not exist in ${install.parameters.region}, but ${others.join(', ')} exist: check the region, or deploy again`,
+      `the function ${name} does not exist in ${install.parameters.region}, but ${others.join(', ')} exist: ` +
+        'check the region, or deploy again',
     );
   return undefined;
 };

@@ -122,7 +122,8 @@ const buildUntilGranted = async (
     } catch (error) {
       if (!isFresh || !(error instanceof Unavailable) || waited >= POLICY_PROPAGATION_MS) throw error;
       say(
-        `function ${packaged.name}: building again, because its account got the permission only a moment ago: ${error.message}`,
+        `function ${packaged.name}: building again, because its account got the permission only a moment ago: ` +
+          `${error.message}`,
       );
     }
     await api.wait(BETWEEN_BUILDS_MS);

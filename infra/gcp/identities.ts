@@ -180,6 +180,7 @@ export const ensureRole = async (
     if (got !== null) return got;
   }
   throw new Refused(
-    `Cloudfence cannot create a custom role: ${names.join(', ')} are all deleted, and Google Cloud does not free their names yet`,
+    `Cloudfence cannot create a custom role: ${names.join(', ')} are all deleted, and Google Cloud does not ` +
+      'free their names yet',
   );
 };

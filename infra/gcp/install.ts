@@ -93,7 +93,8 @@ const size = z.object({ memory, cpu });
 const sizeFault = ({ memory, cpu }: z.infer<typeof size>): string | null => {
   const [, least, most] = memoryFor.find(([from]) => cpu >= from) ?? [0, 0, 0];
   return memory < least || memory > most
-    ? `${memory} MB is not valid with ${cpu} virtual CPUs: Cloud Run requires ${least > 0 ? `${least} to ${most}` : `at most ${most}`} MB`
+    ? `${memory} MB is not valid with ${cpu} virtual CPUs: Cloud Run requires ` +
+        `${least > 0 ? `${least} to ${most}` : `at most ${most}`} MB`
     : null;
 };
 

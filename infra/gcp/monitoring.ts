@@ -53,7 +53,9 @@ const linesOfRuns: readonly Line[] = [
     name: metricNames.capReached,
     alarm: {
       name: 'cap-reached',
-      says: 'More machines are off than the cap allows Cloudfence to fence. If they are really off, override the cap with `cloudfence cap --override`.',
+      says:
+        'More machines are off than the cap allows Cloudfence to fence. If they are really off, override the cap ' +
+        'with `cloudfence cap --override`.',
       moreThan: 0,
       within: FIVE_MINUTES,
     },
@@ -64,7 +66,9 @@ const linesOfRuns: readonly Line[] = [
     name: metricNames.clusterUnreachable,
     alarm: {
       name: 'cluster-unreachable',
-      says: 'A cluster was not reachable, so Cloudfence does not know the state of its Nodes. The logs of sweep and on-event contain its name and the cause.',
+      says:
+        'A cluster was not reachable, so Cloudfence does not know the state of its Nodes. The logs of sweep and ' +
+        'on-event contain its name and the cause.',
       moreThan: 0,
       within: FIVE_MINUTES,
     },
@@ -85,7 +89,9 @@ const overdueLines = (sweepEvery: number): readonly Line[] => [
     name: metricNames.fencedForADay,
     alarm: {
       name: 'fenced-for-a-day',
-      says: 'A Node has been fenced for more than a day, and takes no pods. The log of sweep contains its name. Start its machine, or delete the Node.',
+      says:
+        'A Node has been fenced for more than a day, and takes no pods. The log of sweep contains its name. ' +
+        'Start its machine, or delete the Node.',
       moreThan: 0,
       within: 3 * sweepEvery,
     },
@@ -94,7 +100,9 @@ const overdueLines = (sweepEvery: number): readonly Line[] => [
     name: metricNames.releaseOverdue,
     alarm: {
       name: 'release-overdue',
-      says: 'A machine came back more than ten minutes ago, but the fence of its Node still stands. The log of sweep contains its name, and `cloudfence status` says what the release lacks.',
+      says:
+        'A machine came back more than ten minutes ago, but the fence of its Node still stands. The log of sweep ' +
+        'contains its name, and `cloudfence status` says what the release lacks.',
       moreThan: 0,
       within: 3 * sweepEvery,
     },
@@ -108,7 +116,9 @@ const linesOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Line[]
       name: metricNames.deadNodeUnfenced,
       alarm: {
         name: 'dead-node-unfenced',
-        says: 'A machine has been proven off for five minutes, but its Node is not fenced. The log of sweep contains its name and the cause.',
+        says:
+          'A machine has been proven off for five minutes, but its Node is not fenced. The log of sweep contains ' +
+          'its name and the cause.',
         moreThan: sweeps - 1,
         within: (sweeps + 1) * sweepEvery,
       },
@@ -139,13 +149,15 @@ interface MetricAlarm extends AlarmText {
 
 /** Returns a filter for what Pub/Sub measures about one subscription of the install. */
 export const ofSubscription = ({ prefix }: Install, what: string, name: string): string =>
-  `metric.type="pubsub.googleapis.com/subscription/${what}" AND resource.type="pubsub_subscription" AND resource.labels.subscription_id="${prefix}-${name}"`;
+  `metric.type="pubsub.googleapis.com/subscription/${what}" AND resource.type="pubsub_subscription" AND ` +
+  `resource.labels.subscription_id="${prefix}-${name}"`;
 
 export const ONLY_ERRORS = ' AND metric.labels.response_code_class="5xx"';
 
 /** Returns a filter for what Cloud Run measures about the install's functions. */
 export const ofFunctions = ({ prefix }: Install, what: string, only = ''): string =>
-  `metric.type="run.googleapis.com/${what}" AND resource.type="cloud_run_revision"${only} AND resource.labels.service_name=one_of(${functionNames.map((name) => `"${prefix}-${name}"`).join(',')})`;
+  `metric.type="run.googleapis.com/${what}" AND resource.type="cloud_run_revision"${only} AND ` +
+  `resource.labels.service_name=one_of(${functionNames.map((name) => `"${prefix}-${name}"`).join(',')})`;
 
 const metricAlarms = (install: Install): readonly MetricAlarm[] => [
   {
@@ -164,7 +176,9 @@ const metricAlarms = (install: Install): readonly MetricAlarm[] => [
   },
   {
     name: 'errors',
-    says: 'A function failed, or it returned an event to the queue because a service was not reachable. Its log contains the cause.',
+    says:
+      'A function failed, or it returned an event to the queue because a service was not reachable. Its log ' +
+      'contains the cause.',
     filter: ofFunctions(install, 'request_count', ONLY_ERRORS),
     aligner: 'ALIGN_SUM',
     threshold: { moreThan: 0, within: FIVE_MINUTES },
@@ -179,7 +193,9 @@ const logMetric = (
 ): Resource => {
   const body = {
     name: `${prefix}-${name}`,
-    filter: `resource.type="cloud_run_revision" AND resource.labels.service_name=~"^${prefix}-(on-event|sweep|replay|fence)$" AND ${condition}`,
+    filter:
+      'resource.type="cloud_run_revision" AND resource.labels.service_name=~"^' +
+      `${prefix}-(on-event|sweep|replay|fence)$" AND ${condition}`,
     metricDescriptor: {
       metricKind: 'DELTA',
       valueType: value ? 'DISTRIBUTION' : 'INT64',
@@ -256,7 +272,9 @@ const ofLine = ({ prefix }: Install, { name, label, alarm }: Line): readonly Met
     {
       name: alarm.name,
       says: alarm.says,
-      filter: `metric.type="logging.googleapis.com/user/${prefix}-${name}" AND resource.type="cloud_run_revision"${chosen}`,
+      filter:
+        `metric.type="logging.googleapis.com/user/${prefix}-${name}" AND resource.type="cloud_run_revision"` +
+        `${chosen}`,
       aligner: 'ALIGN_SUM',
       threshold: alarm,
     },
@@ -286,7 +304,9 @@ export const readLogLines = async (
   { names, parameters }: Install,
   name: string,
 ): Promise<readonly string[]> => {
-  const filter = `resource.type="cloud_run_revision" AND resource.labels.service_name="${names.functionId(name)}" AND resource.labels.location="${parameters.region}"`;
+  const filter =
+    `resource.type="cloud_run_revision" AND resource.labels.service_name="${names.functionId(name)}" AND ` +
+    `resource.labels.location="${parameters.region}"`;
   const body = { resourceNames: [names.project], filter, orderBy: 'timestamp desc', pageSize: LATEST };
   const answer = entries.parse(await api.call({ method: 'POST', host: 'logging', path: 'v2/entries:list', body }));
   return answer.entries

@@ -126,6 +126,7 @@ export const checkPermissions = async (api: Api, install: Install, say: ReportPr
     );
   if (faults.length > 0)
     throw new PermissionDenied(
-      `Cloudfence deployed nothing, because your credentials do not have ${faults.join(', ')} (docs/gcp.md, "Permissions for the deployment"). To deploy without this check, set checkPermissions to false`,
+      `Cloudfence deployed nothing, because your credentials do not have ${faults.join(', ')} (docs/gcp.md, ` +
+        '"Permissions for the deployment"). To deploy without this check, set checkPermissions to false',
     );
 };

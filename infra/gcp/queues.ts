@@ -123,8 +123,10 @@ export const sweepSchedule = ({ names, parameters }: Install, uri: string): Reso
  */
 export const logFilter = [
   'resource.type="gce_instance" AND (',
-  `(protoPayload.methodName=~"^(v1|beta|alpha)[.]compute[.]instances[.](${[...powerCalls].join('|')})$" AND operation.last=true)`,
-  `OR (protoPayload.methodName=~"^compute[.]instances[.][a-zA-Z.]+$" AND protoPayload.methodName!~"[.](${[...harmlessSystemEvents].join('|')})$"))`,
+  `(protoPayload.methodName=~"^(v1|beta|alpha)[.]compute[.]instances[.](${[...powerCalls].join('|')})$" AND ` +
+    'operation.last=true)',
+  `OR (protoPayload.methodName=~"^compute[.]instances[.][a-zA-Z.]+$" AND protoPayload.methodName!~"[.](` +
+    `${[...harmlessSystemEvents].join('|')})$"))`,
 ].join(' ');
 
 /** Publishes every log entry about a machine that goes or comes to the events topic. */

@@ -117,7 +117,8 @@ export default function bundle(serverless: Serverless, options: Options): { read
 }
 
 /**
- * Some modules of Node load others when one of their properties is read, such as all of undici for `FormData`. Libraries
+ * Some modules of Node load others when one of their properties is read, such as all of undici for `FormData`.
+ * Libraries
  * read these properties, and use none of them.
  */
 

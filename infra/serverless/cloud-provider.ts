@@ -50,7 +50,8 @@ const opened = async (serverless: Serverless, options: Options): Promise<Opened>
   const prepared = cloud.prepare({ service: service.service, stage, written });
   if (prepared.faults.length > 0)
     throw new classes.Error(
-      `Cloudfence did nothing, because the parameters are not valid:\n${prepared.faults.map((fault) => `  - ${fault}`).join('\n')}`,
+      'Cloudfence did nothing, because the parameters are not ' +
+        `valid:\n${prepared.faults.map((fault) => `  - ${fault}`).join('\n')}`,
     );
   return { cloud, prepared };
 };

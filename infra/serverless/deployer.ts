@@ -198,7 +198,8 @@ const clusterFaults = <Parameters>(
 ): readonly string[] => {
   if (clusters.length === 0)
     return [
-      `clusters: add at least one cluster, in stages/<stage>.${cloud}.yml or with --param; without a cluster, Cloudfence can fence nothing`,
+      `clusters: add at least one cluster, in stages/<stage>.${cloud}.yml or with --param; without a cluster, ` +
+        'Cloudfence can fence nothing',
     ];
   return clusters.flatMap((cluster, at) => (isReachable(cluster) ? [] : [`clusters.${at}: ${waysIn}`]));
 };

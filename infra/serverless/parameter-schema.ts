@@ -83,7 +83,8 @@ const MOST_SETTINGS = 3_000;
 const sizeFaults = (settings: string): readonly string[] =>
   settings.length > MOST_SETTINGS
     ? [
-        `clusters, policy and territories: the configuration has ${settings.length} bytes, but a function can hold at most ${MOST_SETTINGS}`,
+        `clusters, policy and territories: the configuration has ${settings.length} bytes, but a function can ` +
+          `hold at most ${MOST_SETTINGS}`,
       ]
     : [];
 
@@ -99,7 +100,9 @@ const tagFaults = (
 ): readonly string[] =>
   parameters?.onlyTagged === 'cluster' && clusters.length > MOST_TAGGED_CLUSTERS
     ? [
-        `onlyTagged: a role can hold conditions for at most ${MOST_TAGGED_CLUSTERS} clusters, but there are ${clusters.length}: add one tag of your own to all their instances and volumes, and set onlyTagged to that tag as key=value`,
+        `onlyTagged: a role can hold conditions for at most ${MOST_TAGGED_CLUSTERS} clusters, but there are ` +
+          `${clusters.length}: add one tag of your own to all their instances and volumes, and set onlyTagged to ` +
+          'that tag as key=value',
       ]
     : [];
 
@@ -184,7 +187,8 @@ const faultOf = (cluster: unknown, at: number): readonly string[] =>
   deployableCluster.safeParse(cluster).success
     ? []
     : [
-        `clusters.${at}: a deployed function requires \`eks\`, which finds a cluster, or a \`secret\` or \`parameter\`, which contains a kubeconfig`,
+        `clusters.${at}: a deployed function requires \`eks\`, which finds a cluster, or a \`secret\` or ` +
+          `\`parameter\`, which contains a kubeconfig`,
       ];
 
 interface Clusters {
@@ -197,7 +201,8 @@ const deployableClusters = (written: unknown): Clusters => {
     return {
       clusters: [],
       faults: [
-        'clusters: add at least one cluster, in stages/<stage>.yml or with --param; without a cluster, Cloudfence can fence nothing',
+        'clusters: add at least one cluster, in stages/<stage>.yml or with --param; without a cluster, ' +
+          'Cloudfence can fence nothing',
       ],
     };
   const clusters = written.flatMap((cluster) => {

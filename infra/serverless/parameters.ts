@@ -18,7 +18,8 @@ const LONGEST_STAGE = 20;
 const regionFaults = (stage: string, written: unknown, asked: string | undefined): readonly string[] => {
   if (typeof written === 'string' && asked !== undefined && asked !== written) {
     return [
-      `region: stages/${stage}.yml sets ${written}, but --region sets ${asked}: omit --region, or use a separate stage for the other region`,
+      `region: stages/${stage}.yml sets ${written}, but --region sets ${asked}: omit --region, or use a ` +
+        'separate stage for the other region',
     ];
   }
   const { region } = readEnvironment();

@@ -38,7 +38,8 @@ const whatIsDeployed = (version: string): Readonly<Record<string, Parameter>> =>
     Default: `cloudfence/${version}/`,
   }),
   Settings: text(
-    'The configuration as one line of JSON, such as {"clusters":[{"name":"prod","secret":"cloudfence-prod"}],"shadow":true}: docs/configuration.md',
+    'The configuration as one line of JSON, such as ' +
+      '{"clusters":[{"name":"prod","secret":"cloudfence-prod"}],"shadow":true}: docs/configuration.md',
     { AllowedPattern: '\\{.*"clusters".*\\}' },
   ),
   SecretArns: list(

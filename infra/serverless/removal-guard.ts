@@ -19,7 +19,8 @@ const inWords = (fences: Fences): string =>
   fences.map(({ cluster, node }) => `  - Node ${node} in ${cluster}`).join('\n');
 
 const describeFences = (fences: Fences): string =>
-  `some Nodes are still fenced.\n${inWords(fences)}\nRelease them with \`cloudfence release --all\`, then remove again.`;
+  `some Nodes are still fenced.\n${inWords(fences)}\nRelease them with \`cloudfence release --all\`, then ` +
+  'remove again.';
 
 const refusal = (reason: string): string =>
   `Cloudfence removed nothing: ${reason}\nTo remove Cloudfence nevertheless, add --force-remove.`;

@@ -5,7 +5,10 @@ import type { Plugin } from 'esbuild';
 /** Zod's settings before anyone sets them. */
 const SETTINGS = '(_a.__zod_globalConfig = {})';
 
-/** The methods of a text for its formats, such as `z.string().email()`. Zod calls them deprecated: `z.email()` came after. */
+/**
+ * The methods of a text for its formats, such as `z.string().email()`. Zod calls them deprecated: `z.email()` came
+ * after.
+ */
 const FORMAT_METHODS =
   /(?<head>^export const ZodString = [^{]*\{[^}]*\}), \{\n(?<methods> {4}email\(params\) \{[\s\S]*?)\n\}\);$/m;
 

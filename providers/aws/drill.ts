@@ -31,7 +31,10 @@ const groupHazard = (instance: Instance): readonly Hazard[] => {
         {
           group,
           says: `the Auto Scaling group ${group} replaces ${instance.InstanceId} when it stops`,
-          remedy: `\`aws autoscaling suspend-processes --auto-scaling-group-name ${group} --scaling-processes HealthCheck ReplaceUnhealthy\`, then add \`--suspended-group ${group}\`, and resume the processes after the drill`,
+          remedy:
+            `\`aws autoscaling suspend-processes --auto-scaling-group-name ${group} --scaling-processes ` +
+            `HealthCheck ReplaceUnhealthy\`, then add \`--suspended-group ${group}\`, and resume the processes ` +
+            'after the drill',
         },
       ];
 };

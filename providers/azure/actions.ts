@@ -273,7 +273,8 @@ const sendFirst = async (
 };
 
 const FORCE_REFUSED =
-  '. Scale sets may refuse ForceDetach: the next run asks for a plain detach again, and `az vmss disk detach` does so by hand';
+  '. Scale sets may refuse ForceDetach: the next run asks for a plain detach again, and `az vmss disk detach` ' +
+  'does so by hand';
 
 /** Azure rejects a call as a whole. So each disk is read to find out whether it is detached. */
 const confirmDetached = async (

@@ -61,7 +61,8 @@ export const withReadableProxy = <T>(build: () => T): T => {
     if (!invalidUrl.safeParse(cause).success) throw cause;
     throw new InvalidConfiguration(
       [
-        'the environment variable HTTPS_PROXY, HTTP_PROXY or ALL_PROXY is not a URL: write one such as http://proxy.example:3128',
+        'the environment variable HTTPS_PROXY, HTTP_PROXY or ALL_PROXY is not a URL: write one such as ' +
+          'http://proxy.example:3128',
       ],
       { cause },
     );

@@ -145,7 +145,8 @@ const originOf = (host: string): string => {
   const url = /^https?:/i.test(host) ? host : `https://${host}`;
   if (URL.canParse(url)) return new URL(url).origin;
   throw new InvalidConfiguration([
-    `"${shorten(host, LONGEST_SHOWN)}" is not the host of a Service Bus namespace: set CLOUDFENCE_BUS__fullyQualifiedNamespace to one such as my-bus.servicebus.windows.net`,
+    `"${shorten(host, LONGEST_SHOWN)}" is not the host of a Service Bus namespace: set ` +
+      'CLOUDFENCE_BUS__fullyQualifiedNamespace to one such as my-bus.servicebus.windows.net',
   ]);
 };
 

@@ -161,7 +161,8 @@ const explained = async (
   const instance = await readInstance(clients, path, signal);
   if (!instance?.disks?.some(({ type }) => type === 'SCRATCH')) return refusal;
   const why =
-    'the machine has local SSDs, and only a person may discard their data: stop the machine yourself with --discard-local-ssd';
+    'the machine has local SSDs, and only a person may discard their data: stop the machine yourself with ' +
+    '--discard-local-ssd';
   return new Refused(`Compute Engine did not power off ${machine} (${refusal.message}): ${why}`, {
     cause: refusal.cause,
   });

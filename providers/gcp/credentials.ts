@@ -46,7 +46,8 @@ export const loadCredentials = async (
     Object.assign(transporter.defaults, transporterOptions);
   } catch (cause) {
     throw new PermissionDenied(
-      'there are no credentials for Google Cloud: run `gcloud auth application-default login`, or use a service account',
+      'there are no credentials for Google Cloud: run `gcloud auth application-default login`, or use a ' +
+        'service account',
       { cause },
     );
   }

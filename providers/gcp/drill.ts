@@ -34,7 +34,10 @@ const groupHazard = (machine: string, { metadata }: Instance): readonly Hazard[]
         {
           group,
           says: `the managed instance group ${group} starts or replaces ${machine} when it stops`,
-          remedy: `\`gcloud compute instance-groups managed update ${group} --default-action-on-vm-failure=do-nothing\` with its zone or region, then add \`--suspended-group ${group}\`, and set it to \`repair\` after the drill`,
+          remedy:
+            `\`gcloud compute instance-groups managed update ` +
+            `${group} --default-action-on-vm-failure=do-nothing\` with its zone or region, then add ` +
+            `\`--suspended-group ${group}\`, and set it to \`repair\` after the drill`,
         },
       ];
 };
@@ -91,7 +94,9 @@ const inspect = async (
       ...(await permissionHazard(clients, machine, signal)),
     ],
     nodeNames: candidateNodeNames({ ...path, instance: instance.name ?? '' }, instance.hostname ?? ''),
-    startCommand: `gcloud compute instances start ${instance.name ?? path.instance} --project ${path.project} --zone ${path.zone}`,
+    startCommand:
+      `gcloud compute instances start ${instance.name ?? path.instance} --project ${path.project} --zone ` +
+      `${path.zone}`,
     calls: ['compute.instances.get', STOP, START],
     standIn,
   };

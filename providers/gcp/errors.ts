@@ -78,7 +78,10 @@ const networkIn = (caught: unknown): string | null => {
 const inWords = (caught: unknown, call: string, reason: string | null, status: number): string => {
   const host = request.safeParse(caught).data?.cause.config.url.host ?? null;
   if (status === 0 && reason === null)
-    return `${call} got no response: ${describeNetworkError(caught, host) ?? networkIn(caught) ?? host ?? 'the cause is unknown'}`;
+    return (
+      `${call} got no response: ` +
+      `${describeNetworkError(caught, host) ?? networkIn(caught) ?? host ?? 'the cause is unknown'}`
+    );
   const sentence = reason !== null && caught instanceof Error ? firstLineOf(caught.message) : '';
   return `${call} returned ${reason ?? status}${sentence === '' ? '' : `: ${sentence}`}`;
 };

@@ -14,7 +14,10 @@ export interface PublisherOptions {
   readonly endpoint: string | null;
 }
 
-/** Publishes to a topic by its full name, `projects/<project>/topics/<topic>`. @throws PermissionDenied, Refused, Unavailable */
+/**
+ * Publishes to a topic by its full name, `projects/<project>/topics/<topic>`. @throws PermissionDenied, Refused,
+ * Unavailable
+ */
 export type Publish = (topic: string, message: OutgoingMessage) => Promise<void>;
 
 const GOOGLE = 'https://pubsub.googleapis.com';

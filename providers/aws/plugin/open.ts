@@ -17,7 +17,8 @@ const probeOf = (where: string, scope: PermissionScope): CloudProbe => ({
   },
   destructiveCalls: (trial, signal) => destructiveCallChecks(trial, scope, signal),
   notTried:
-    'EC2: a dry run shows the permission, and not whether EC2 would carry out the call, such as for a volume that AWS manages',
+    'EC2: a dry run shows the permission, and not whether EC2 would carry out the call, such as for a volume ' +
+    'that AWS manages',
 });
 
 const viewDisksOver =
@@ -32,7 +33,8 @@ const drillOver =
     (await import('../drill.ts')).awsDrill(served, variable('AWS_ENDPOINT_URL_EC2') ?? variable('AWS_ENDPOINT_URL'));
 
 const NO_REGION =
-  'no region is set: give --region, set AWS_REGION, or add `region` to the configuration file or to the profile of the AWS CLI';
+  'no region is set: give --region, set AWS_REGION, or add `region` to the configuration file or to the ' +
+  'profile of the AWS CLI';
 
 /** Returns the given region, or the region of the profile. @throws InvalidConfiguration, PermissionDenied */
 export const requireRegion = async (given: string | null): Promise<string> => {

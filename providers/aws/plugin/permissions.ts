@@ -33,7 +33,9 @@ const checkOnMissingObjects = (what: string, order: DestructiveCall, denied: str
     : {
         what,
         verdict: 'warn',
-        says: `${denied} in a dry run on ids that do not exist. EC2 always denies that if the permission depends on a tag: check again when a Node has a disk`,
+        says:
+          `${denied} in a dry run on ids that do not exist. EC2 always denies that if the permission depends on ` +
+          'a tag: check again when a Node has a disk',
       };
 
 const namesOf = (order: DestructiveCall, { machine, disk }: TrialTarget): string =>
@@ -50,14 +52,19 @@ const whyDenied = async (
   signal: AbortSignal,
 ): Promise<string> => {
   const missing = tags === null ? [] : await missingTags(clients.reads, tried, ruleFor(order, tags), signal);
-  return `on ${namesOf(order, tried)}: ${missing.length > 0 ? `${missing.join(', and ')}; the permission depends on that tag` : tried.denied}`;
+  return (
+    `on ${namesOf(order, tried)}: ` +
+    `${missing.length > 0 ? `${missing.join(', and ')}; the permission depends on that tag` : tried.denied}`
+  );
 };
 
 const remedies: Record<DestructiveCall, string> = {
   'ec2:DetachVolume':
-    'a disk that Kubernetes does not detach would stay attached. Grant the permission, or add the tag (docs/aws.md, "Permissions")',
+    'a disk that Kubernetes does not detach would stay attached. Grant the permission, or add the tag ' +
+    '(docs/aws.md, "Permissions")',
   'ec2:StopInstances':
-    'the policy `unreachable: power-off` would have no effect. Grant the permission, or add the tag (docs/aws.md, "Permissions")',
+    'the policy `unreachable: power-off` would have no effect. Grant the permission, or add the tag ' +
+    '(docs/aws.md, "Permissions")',
 };
 
 const MOST_SAID = 3;

@@ -94,7 +94,10 @@ const access = (cluster: SeenCluster, clusters: readonly SeenCluster[]): StageAc
 const accessEntries = (stage: string, cluster: SeenCluster, region: string): readonly string[] => [
   `# cluster ${cluster.name}: the roles exist after the deployment`,
   'ACCOUNT=$(aws sts get-caller-identity --query Account --output text)',
-  `for function in on-event sweep replay fence doctor diagnose; do aws eks create-access-entry --region ${regionOf([cluster]) ?? region} --cluster-name ${shellWord(eksNameOf(cluster) ?? cluster.name)} --kubernetes-groups cloudfence --principal-arn "arn:aws:iam::$ACCOUNT:role/cloudfence-${stage}-${region}-$function"; done`,
+  'for function in on-event sweep replay fence doctor diagnose; do aws eks create-access-entry --region ' +
+    `${regionOf([cluster]) ?? region} --cluster-name ` +
+    `${shellWord(eksNameOf(cluster) ?? cluster.name)} --kubernetes-groups cloudfence --principal-arn ` +
+    `"arn:aws:iam::$ACCOUNT:role/cloudfence-${stage}-${region}-$function"; done`,
 ];
 
 const storedIn = (region: string) => (secret: string, file: string) => [
@@ -123,10 +126,12 @@ export const stage: StageWriter = {
   diskDrivers: ['ebs.csi.aws.com', 'ebs.csi.eks.amazonaws.com'],
   shortName: (name) => name.replace(/^.*\//, '').replace(/\.[a-z0-9-]+\.eksctl\.io$/, ''),
   untagged:
-    'EC2 shows no tag kubernetes.io/cluster/<name> on them, so the functions may not detach their disks: add it, or set `onlyTagged` (docs/aws.md, "Permissions")',
+    'EC2 shows no tag kubernetes.io/cluster/<name> on them, so the functions may not detach their disks: add ' +
+    'it, or set `onlyTagged` (docs/aws.md, "Permissions")',
   controller: [
     'It gives the Node of a stopped machine a NoSchedule taint, and nothing else: pods and disks stay where they are.',
-    'It deletes the Node of a terminated machine after about 50 seconds. Cloudfence then finds what is left by its attachments.',
+    'It deletes the Node of a terminated machine after about 50 seconds. Cloudfence then finds what is left by ' +
+      'its attachments.',
   ],
   scopeOf: (clusters) => ({ region: regionOf(clusters), account: null }),
   values: (clusters) => [regionValue(clusters)],

@@ -28,7 +28,8 @@ export interface OpenedAzureCloud extends OpenedCloud {
 const inWords = {
   everywhere: 'can read machines and disks in the whole subscription',
   'somewhere-at-most':
-    'cannot read the whole subscription. Whether the role includes a machine is known only when Cloudfence looks at that machine',
+    'cannot read the whole subscription. Whether the role includes a machine is known only when ' +
+    'Cloudfence looks at that machine',
 } as const;
 
 const probeOf = (clients: AzureClients, options: PermissionOptions): CloudProbe => ({
@@ -36,7 +37,8 @@ const probeOf = (clients: AzureClients, options: PermissionOptions): CloudProbe 
   ask: async (signal) => inWords[await probeReads(clients, signal)],
   destructiveCalls: (trial, signal) => destructiveCallChecks(options, trial, signal),
   notTried:
-    'Azure: there is no dry run, so the assigned roles are read; a lock, a policy, or a deny assignment may still refuse a call',
+    'Azure: there is no dry run, so the assigned roles are read; a lock, a policy, or a deny assignment may ' +
+    'still refuse a call',
 });
 
 export const openAzure = async ({

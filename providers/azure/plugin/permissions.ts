@@ -72,7 +72,9 @@ export const destructiveCallChecks = async (
       {
         what,
         verdict: 'warn',
-        says: `unknown, because ${error.message}. Azure has no dry run, so only the first detach shows whether it is allowed`,
+        says:
+          `unknown, because ${error.message}. Azure has no dry run, so only the first detach shows whether it is ` +
+          'allowed',
       },
     ];
   }
@@ -91,7 +93,9 @@ export const probeReads = async (
   clients: AzureClients,
   signal: AbortSignal,
 ): Promise<'everywhere' | 'somewhere-at-most'> => {
-  const nobody = `/subscriptions/${clients.subscription.toLowerCase()}/resourcegroups/${NOBODYS_GROUP}/providers/microsoft.compute/virtualmachines/nobody`;
+  const nobody =
+    `/subscriptions/${clients.subscription.toLowerCase()}/resourcegroups/` +
+    `${NOBODYS_GROUP}/providers/microsoft.compute/virtualmachines/nobody`;
   try {
     const [facts] = await lookAtMachines(clients, [nobody], { disks: false }, signal);
     if (facts?.evidence['state'] === 'SubscriptionNotFound')

@@ -101,7 +101,9 @@ const VAULT_GROUP = 'cloudfence-secrets';
 const vaultsValue = (clusters: readonly SeenCluster[]): readonly StageValue[] => {
   const subscription = subscriptionOf(clusters);
   if (clusters.every(isAks) || subscription === null) return [];
-  const id = `/subscriptions/${subscription}/resourceGroups/${VAULT_GROUP}/providers/Microsoft.KeyVault/vaults/${vaultOf(clusters)}`;
+  const id =
+    `/subscriptions/${subscription}/resourceGroups/${VAULT_GROUP}/providers/Microsoft.KeyVault/vaults/` +
+    `${vaultOf(clusters)}`;
   return [
     {
       key: 'keyVaults',
@@ -119,9 +121,13 @@ const access = (cluster: SeenCluster, clusters: readonly SeenCluster[]): StageAc
       says: 'a secret of a Key Vault, which the commands of `init` create',
       managed: null,
     };
+  const by =
+    resourceGroup === null
+      ? 'name in the kubeconfig. Nothing names its resource group: write it'
+      : 'names in the kubeconfig and on the Nodes';
   return {
     entry: { aks: { cluster: cluster.kubeconfigCluster, resourceGroup: resourceGroup ?? 'unknown-resource-group' } },
-    says: `AKS with Entra ID, by the ${resourceGroup === null ? 'name in the kubeconfig. Nothing names its resource group: write it' : 'names in the kubeconfig and on the Nodes'}. Without Entra ID, use \`keyVault\` (docs/azure.md, "Getting at a cluster")`,
+    says: `AKS with Entra ID, by the ${by}. Without Entra ID, use \`keyVault\` (docs/azure.md, "Getting at a cluster")`,
     managed: 'AKS',
   };
 };
@@ -132,7 +138,8 @@ const vaultSteps = (stage: StageValue | undefined, clusters: readonly SeenCluste
   return [
     `az group create --name ${VAULT_GROUP} --location ${shellWord(location)}`,
     `# the name of a vault must be free in all of Azure: if it is not, choose another one, also in the file`,
-    `az keyvault create --name ${vault} --resource-group ${VAULT_GROUP} --location ${shellWord(location)} --enable-rbac-authorization true`,
+    `az keyvault create --name ${vault} --resource-group ${VAULT_GROUP} --location ` +
+      `${shellWord(location)} --enable-rbac-authorization true`,
   ];
 };
 
@@ -176,7 +183,8 @@ export const stage: StageWriter = {
   shortName: (name) => name,
   untagged: null,
   controller: [
-    'It sets the out-of-service taint (NoExecute) on Nodes of stopped machines itself, from a cache that may be ten minutes old,',
+    'It sets the out-of-service taint (NoExecute) on Nodes of stopped machines itself, from a cache that may ' +
+      'be ten minutes old,',
     'and removes it from a Node that is Ready. Cloudfence leaves a taint alone that it did not set.',
   ],
   scopeOf: (clusters) => ({ region: null, account: subscriptionOf(clusters) }),

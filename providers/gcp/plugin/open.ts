@@ -21,7 +21,8 @@ export interface GcpOptions {
 const probeOf = (clients: ComputeClients): CloudProbe => ({
   where: 'gcp',
   ask: async (signal) =>
-    `${await describeCredentials(clients, signal)}; whether they can read instances and disks is known only with the first machine`,
+    `${await describeCredentials(clients, signal)}; whether they can read instances and disks is known only ` +
+    'with the first machine',
   destructiveCalls: async () => [],
 });
 
@@ -41,7 +42,8 @@ const projectProbe = (
   },
   destructiveCalls: (trial, signal) => destructiveCallChecks(clients, [machine, ...others], trial, signal),
   notTried:
-    'Compute Engine: there is no dry run, so the permissions are asked for; an organization policy or a service perimeter may still refuse a call',
+    'Compute Engine: there is no dry run, so the permissions are asked for; an organization policy or a ' +
+    'service perimeter may still refuse a call',
 });
 
 export const openGcp = async ({ endpoint, newRequestId, onRequestsSent }: GcpOptions): Promise<OpenedCloud> => {

@@ -58,13 +58,8 @@ export const destructiveCallChecks = async (
         says: `the credentials do not have ${missing.join('; ')}: grant the role in docs/gcp.md, "Permissions"`,
       },
     ];
-  return [
-    {
-      what,
-      verdict: 'ok',
-      says: `Compute Engine would allow ${wanted.join(', ')}; checked on ${facts.map(({ machine }) => machine).join(', ')}`,
-    },
-  ];
+  const checked = facts.map(({ machine }) => machine).join(', ');
+  return [{ what, verdict: 'ok', says: `Compute Engine would allow ${wanted.join(', ')}; checked on ${checked}` }];
 };
 
 /**
@@ -89,7 +84,10 @@ export const missingMachinePermissions = async (
   return notHeld(wanted, answer.permissions);
 };
 
-/** Returns the wanted permissions that these credentials do not have on a disk. @throws Unavailable, PermissionDenied, Refused */
+/**
+ * Returns the wanted permissions that these credentials do not have on a disk. @throws Unavailable, PermissionDenied,
+ * Refused
+ */
 export const missingDiskPermissions = async (
   clients: ComputeClients,
   disk: DiskId,

@@ -79,7 +79,8 @@ export const waitingChain = (publish: Publish, topic: () => string): TestChain =
   path: 'topic again → push → on-event',
   notTried: 'the log sink and the topic events, because only Cloud Logging may publish there',
   remedy:
-    'look at the log of on-event, at the topic dead-letters, and at the push subscription of the topic again; `serverless deploy` restores all of them',
+    'look at the log of on-event, at the topic dead-letters, and at the push subscription of the topic again; ' +
+    '`serverless deploy` restores all of them',
   ...chainFrom(topic, publish),
 });
 
@@ -88,6 +89,7 @@ export const chainOf = (topic: string, publish: Publish): TestChain => ({
   path: `topic ${topic.split('/').at(-1) ?? topic} → push → on-event`,
   notTried: 'the log sink, because only Google can write entries of the audit logs',
   remedy:
-    'look at the log of on-event, at the topic dead-letters, and at the push subscription of that topic; `serverless deploy` restores all of them',
+    'look at the log of on-event, at the topic dead-letters, and at the push subscription of that topic; ' +
+    '`serverless deploy` restores all of them',
   ...chainFrom(() => topic, publish),
 });

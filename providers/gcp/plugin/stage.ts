@@ -36,7 +36,8 @@ const projectValues = (clusters: readonly SeenCluster[]): readonly StageValue[] 
     ];
   const own = { key: 'project', value: home.value, says: `by the machine IDs: ${inTally([home])}` };
   if (others.length === 0) return [own];
-  const says = `by the machine IDs: ${inTally(others)}: docs/gcp.md, "Other projects", has the permissions that they need`;
+  const seen = inTally(others);
+  const says = `by the machine IDs: ${seen}: docs/gcp.md, "Other projects", has the permissions that they need`;
   return [own, { key: 'projects', value: others.map(({ value }) => value), says }];
 };
 
@@ -83,7 +84,9 @@ const access = (cluster: SeenCluster, clusters: readonly SeenCluster[]): StageAc
     };
   return {
     entry: { gke: { location: regionsOf([cluster])[0]?.value ?? 'unknown-location', project } },
-    says: 'GKE. The kubeconfig does not say what GKE calls it: check `cluster` (by default the name of the entry) and `location` (a region or a zone)',
+    says:
+      'GKE. The kubeconfig does not say what GKE calls it: check `cluster` (by default the name of the entry) ' +
+      'and `location` (a region or a zone)',
     managed: 'GKE',
   };
 };
@@ -94,7 +97,8 @@ const storedIn = (project: string) => (secret: string, file: string) => [
 
 const gkeSteps = (stage: string, project: string, { context }: SeenCluster): readonly string[] => [
   `ACCOUNT=cloudfence-${stage}-run@${project}.iam.gserviceaccount.com`,
-  `sed "/kind: Group/,/name:/ { s/kind: Group/kind: User/; s/name: cloudfence/name: $ACCOUNT/ }" infra/kubernetes/rbac.yaml | kubectl --context ${shellWord(context)} apply -f -`,
+  `sed "/kind: Group/,/name:/ { s/kind: Group/kind: User/; s/name: cloudfence/name: $ACCOUNT/ }" ` +
+    `infra/kubernetes/rbac.yaml | kubectl --context ${shellWord(context)} apply -f -`,
 ];
 
 const steps: StageWriter['steps'] = (stage, clusters, from) => {
