@@ -76,7 +76,7 @@ const outcomeLines = (ended: Outcome): readonly string[] => {
   const { outcome, machine, node, cluster, reason, left } = ended;
   return [
     `${prefixOf(ended)}${outcome}  ${machine}${node === null ? '' : `  node ${node}`}` +
-      `${cluster === null ? '' : `  cluster ${cluster}`}`,
+      (cluster === null ? '' : `  cluster ${cluster}`),
     `  ${reason.says} (${reason.code})`,
     ...left.map(({ what, why }) => `  left alone: ${what}: ${why}`),
   ];

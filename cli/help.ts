@@ -124,7 +124,7 @@ const fish = (commands: readonly CompletedCommand[]): string =>
       ...options.map(
         (option) =>
           `complete -c cloudfence -n '__fish_seen_subcommand_from ${name}' -l ${option.flag.slice(2)} -d ` +
-          `${quoted(option.says)}`,
+          quoted(option.says),
       ),
     ])
     .map((line) => `${line}\n`)

@@ -61,8 +61,7 @@ const liveLine = (screen: Screen, now: () => Moment) => {
     if (!first) return;
     const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
     const text =
-      `… ${shortDuration(now().mono - first.since.mono)}${others}  ${first.run.request.machine}: ` +
-      `${first.reason.says}`;
+      `… ${shortDuration(now().mono - first.since.mono)}${others}  ${first.run.request.machine}: ` + first.reason.says;
     screen.write(CLEAR + shorten(onOneLine(text), screen.columns() - 1));
   };
   return {

@@ -24,7 +24,7 @@ const versionsOf = ({ inventory: { nodes, version } }: SurveyedCluster): string 
   const kubelets = tally(nodes.map(({ kubelet }) => kubelet));
   return (
     `Kubernetes ${version}; ${counted(nodes.length, 'Node')}, kubelets ` +
-    `${kubelets.map(({ value, count }) => `${value} (${count})`).join(', ')}`
+    kubelets.map(({ value, count }) => `${value} (${count})`).join(', ')
   );
 };
 

@@ -70,7 +70,7 @@ export const openTestChain = async (entrance: string, options: Parameters<OpenTe
   if (open) return open(options);
   throw new InvalidInput(
     `"${shorten(withoutQuery(entrance), LONGEST_SHOWN)}" is no place where events enter an install: write ` +
-      `${chains.map(({ form }) => form).join(', or ')}`,
+      chains.map(({ form }) => form).join(', or '),
   );
 };
 

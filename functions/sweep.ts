@@ -65,8 +65,8 @@ const listNodes = (what: string, nodes: readonly FencedNode[]): string => {
 
 const summaryOf = ({ outcomes, overdue }: SweepOutcome): string =>
   `the sweep looked at ${counted(outcomes.length, 'machine')}` +
-  `${listNodes('fenced for more than a day', overdue.fenced)}` +
-  `${listNodes('machine back, and release waiting, for more than ten minutes', overdue.returned)}`;
+  listNodes('fenced for more than a day', overdue.fenced) +
+  listNodes('machine back, and release waiting, for more than ten minutes', overdue.returned);
 
 const reportSweep = (swept: SweepOutcome, dependencies: FunctionDependencies): void => {
   const { outcomes, unreachable, overdue } = swept;

@@ -89,8 +89,7 @@ const addresses = (sites: Readonly<Record<AppName, FunctionSite | null>>): reado
   functionNames.map((name) => {
     const host = sites[appOf(name) ?? 'app']?.host ?? '(unknown)';
     return (
-      `${name}: ` +
-      `${httpFunctions.some((one) => one === name) ? `https://${host}/api/${name}` : 'called by Azure only'}`
+      `${name}: ` + (httpFunctions.some((one) => one === name) ? `https://${host}/api/${name}` : 'called by Azure only')
     );
   });
 

@@ -65,7 +65,7 @@ export const installTemplate = (install: Install): Template => {
 
 const pathOf = ({ names }: Install, verb = ''): string =>
   `${names.scope}/providers/Microsoft.Resources/deployments/${names.deployment}${verb}?api-version=` +
-  `${DEPLOYMENTS_API_VERSION}`;
+  DEPLOYMENTS_API_VERSION;
 
 /** The tag of the deployment that holds the hash of the last deployed template, without the apps' packages. */
 const TEMPLATE = 'cloudfence-template';

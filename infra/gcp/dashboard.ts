@@ -52,7 +52,7 @@ const ofSeries =
   ({ metric, outcome, stat }: Series): object =>
     dataSet(
       `metric.type="logging.googleapis.com/user/${prefix}-${metric}" AND resource.type="cloud_run_revision"` +
-        `${outcome === undefined ? '' : ` AND metric.labels.${dimensionNames.outcome}="${outcome}"`}`,
+        (outcome === undefined ? '' : ` AND metric.labels.${dimensionNames.outcome}="${outcome}"`),
       stat === 'p99' ? 'ALIGN_PERCENTILE_99' : 'ALIGN_SUM',
       outcome ?? metric,
       stacked,

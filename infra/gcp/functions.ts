@@ -123,7 +123,7 @@ const buildUntilGranted = async (
       if (!isFresh || !(error instanceof Unavailable) || waited >= POLICY_PROPAGATION_MS) throw error;
       say(
         `function ${packaged.name}: building again, because its account got the permission only a moment ago: ` +
-          `${error.message}`,
+          error.message,
       );
     }
     await api.wait(BETWEEN_BUILDS_MS);

@@ -273,8 +273,7 @@ const ofLine = ({ prefix }: Install, { name, label, alarm }: Line): readonly Met
       name: alarm.name,
       says: alarm.says,
       filter:
-        `metric.type="logging.googleapis.com/user/${prefix}-${name}" AND resource.type="cloud_run_revision"` +
-        `${chosen}`,
+        `metric.type="logging.googleapis.com/user/${prefix}-${name}" AND resource.type="cloud_run_revision"` + chosen,
       aligner: 'ALIGN_SUM',
       threshold: alarm,
     },

@@ -95,8 +95,7 @@ const inspect = async (
     ],
     nodeNames: candidateNodeNames({ ...path, instance: instance.name ?? '' }, instance.hostname ?? ''),
     startCommand:
-      `gcloud compute instances start ${instance.name ?? path.instance} --project ${path.project} --zone ` +
-      `${path.zone}`,
+      `gcloud compute instances start ${instance.name ?? path.instance} --project ${path.project} --zone ` + path.zone,
     calls: ['compute.instances.get', STOP, START],
     standIn,
   };

@@ -80,7 +80,7 @@ const inWords = (caught: unknown, call: string, reason: string | null, status: n
   if (status === 0 && reason === null)
     return (
       `${call} got no response: ` +
-      `${describeNetworkError(caught, host) ?? networkIn(caught) ?? host ?? 'the cause is unknown'}`
+      (describeNetworkError(caught, host) ?? networkIn(caught) ?? host ?? 'the cause is unknown')
     );
   const sentence = reason !== null && caught instanceof Error ? firstLineOf(caught.message) : '';
   return `${call} returned ${reason ?? status}${sentence === '' ? '' : `: ${sentence}`}`;

@@ -103,7 +103,7 @@ const vaultsValue = (clusters: readonly SeenCluster[]): readonly StageValue[] =>
   if (clusters.every(isAks) || subscription === null) return [];
   const id =
     `/subscriptions/${subscription}/resourceGroups/${VAULT_GROUP}/providers/Microsoft.KeyVault/vaults/` +
-    `${vaultOf(clusters)}`;
+    vaultOf(clusters);
   return [
     {
       key: 'keyVaults',
