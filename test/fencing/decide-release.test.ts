@@ -441,8 +441,8 @@ describe('a tombstone of the boot that runs, which the cloud did not know when a
 });
 
 describe('a release by hand', () => {
-  const seen = (firstFence: string | null): View =>
-    view({ cluster: cluster({ node: marked({ fence: 'other.1' }) }), memory: { ...view().memory, firstFence } });
+  const seen = (firstFence: string | null, fence = 'other.1'): View =>
+    view({ cluster: cluster({ node: marked({ fence }) }), memory: { ...view().memory, firstFence } });
   const release = (given: View, accepted: string | null = null): View => ({
     ...given,
     request: { ...given.request, intent: 'release', accepted },
@@ -463,6 +463,7 @@ describe('a release by hand', () => {
     ['is granted for the fence that the person saw', release(seen('other.1'), 'checked'), 'lift-out-of-service'],
     ['is refused for a fence that has begun since', release(seen('run.1'), 'checked'), 'refused another-fence'],
     ['... also if the one before had no name', release(seen(null), 'checked'), 'refused another-fence'],
+    ['is granted if this run itself named the fence', release(seen(null, 'run.2'), 'checked'), 'lift-out-of-service'],
     [
       'takes two halves even then',
       release(returned({ node: back({}, { phase: 'releasing', released: new Date(NOW).toISOString() }) }), 'checked'),

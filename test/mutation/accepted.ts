@@ -467,4 +467,32 @@ export const accepted: readonly Accepted[] = [
     to: '["Stryker was here"]',
     because: 'Nobody reads the first element, which is the pattern.',
   },
+  {
+    file: 'providers/gcp/errors.ts',
+    line: 'return url !== undefined && !isComputeUrl(url) && status >= 400 && status < 500;',
+    from: 'status < 500',
+    to: 'true',
+    because: 'A status of 500 or more is judged before.',
+  },
+  {
+    file: 'providers/gcp/errors.ts',
+    line: 'return url !== undefined && !isComputeUrl(url) && status >= 400 && status < 500;',
+    from: 'status < 500',
+    to: 'status <= 500',
+    because: 'A status of 500 or more is judged before.',
+  },
+  {
+    file: 'providers/gcp/errors.ts',
+    line: "const sentence = caught instanceof Error ? firstLineOf(caught.message) : '';",
+    from: "''",
+    to: '"Stryker was here!"',
+    because: 'Neither text contains the words of a network error.',
+  },
+  {
+    file: 'providers/gcp/errors.ts',
+    line: 'return caught instanceof Error && caught.cause !== undefined ? ourOwn(caught.cause) : null;',
+    from: 'caught.cause !== undefined',
+    to: 'true',
+    because: 'Undefined is no error, so the search ends one step later.',
+  },
 ];

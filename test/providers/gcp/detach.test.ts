@@ -79,6 +79,109 @@ describe('a detach', () => {
     },
   );
 
+  /** Compute Engine accepts the detach with this answer, and does nothing. */
+  const acceptedWith = (answer: object) => {
+    const { world, disk, target } = withDisk();
+    const inner = inProcessFetch(world);
+    const fetch: InProcessFetch = async (input, init) =>
+      wireCall(input, init).method === 'POST' ? Response.json(answer) : inner(input, init);
+    return cloudOf(world, clientsOf(world, fetch)).detach(target, disk, 'plain', granted, patient());
+  };
+  const ended = (httpErrorStatusCode: number, code?: string) => ({
+    name: 'operation-1',
+    status: 'DONE',
+    httpErrorStatusCode,
+    error: { errors: code === undefined ? [] : [{ code }] },
+  });
+  const DETACH = 'compute.instances.detachDisk';
+
+  it.each([
+    ['INTERNAL_ERROR', Unavailable],
+    ['QUOTA_EXCEEDED', Unavailable],
+    ['RESOURCE_NOT_READY', Unavailable],
+    ['RESOURCE_OPERATION_RATE_EXCEEDED', Unavailable],
+    ['SERVICE_UNAVAILABLE', Unavailable],
+    ['TIMEOUT', Unavailable],
+    ['PERMISSIONS_ERROR', PermissionDenied],
+  ])('whose operation ends with %s is judged by that code, whatever its status', async (code, kind) => {
+    const failed = acceptedWith(ended(400, code));
+    await expect(failed).rejects.toBeInstanceOf(kind);
+    await expect(failed).rejects.toMatchObject({
+      message: `the operation of ${DETACH} ended with ${code}`,
+      cause: { errors: [{ code }] },
+    });
+  });
+
+  it.each([
+    [401, PermissionDenied],
+    [403, PermissionDenied],
+    [429, Unavailable],
+    [500, Unavailable],
+  ])('whose operation ends with status %i and no code is judged by the status', async (status, kind) => {
+    const failed = acceptedWith(ended(status));
+    await expect(failed).rejects.toBeInstanceOf(kind);
+    await expect(failed).rejects.toThrow(`the operation of ${DETACH} ended with ${status}`);
+  });
+
+  it.each([
+    [ended(400), '400'],
+    [ended(499), '499'],
+    [ended(200, 'SOMETHING_NEW'), 'SOMETHING_NEW'],
+  ])('whose operation was declined is refused, because the disk names the machine (%o)', async (answer, why) => {
+    await expect(acceptedWith(answer)).rejects.toMatchObject({
+      name: 'Refused',
+      message: expect.stringMatching(`^Compute Engine declined ${DETACH}, and .* may still be attached to `),
+      cause: { name: 'Refused', message: `the operation of ${DETACH} ended with ${why}` },
+    });
+  });
+
+  it('whose operation ended without an error is done', async () => {
+    await expect(acceptedWith(ended(399))).resolves.toBeUndefined();
+    await expect(acceptedWith({ name: 'operation-1', status: 'DONE' })).resolves.toBeUndefined();
+  });
+
+  it('is an error if the answer is no operation', async () => {
+    const failed = acceptedWith({ status: 'DONE' });
+    await expect(failed).rejects.toBeInstanceOf(Unavailable);
+    await expect(failed).rejects.toMatchObject({
+      message: 'the response to the call is not an operation',
+      cause: expect.any(Error),
+    });
+  });
+
+  it.each([
+    [{ waitLasts: 0 }, 3],
+    [{}, 1],
+  ])('waits only so often for its operation (%o)', async (knobs, waits) => {
+    const { world, disk, target } = withDisk(knobs);
+    const inner = inProcessFetch(world);
+    const asked: string[] = [];
+    const fetch: InProcessFetch = (input, init) => {
+      asked.push(wireCall(input, init).url);
+      return inner(input, init);
+    };
+    await cloudOf(world, clientsOf(world, fetch)).detach(target, disk, 'plain', granted, patient());
+    expect(asked.filter((url) => url.includes('/wait'))).toHaveLength(waits);
+  });
+
+  it('is an error if the answer to a wait is no operation', async () => {
+    const { world, disk, target } = withDisk();
+    const inner = inProcessFetch(world);
+    const fetch: InProcessFetch = async (input, init) =>
+      wireCall(input, init).url.includes('/wait') ? Response.json({ status: 'DONE' }) : inner(input, init);
+    await expect(
+      cloudOf(world, clientsOf(world, fetch)).detach(target, disk, 'plain', granted, patient()),
+    ).rejects.toThrow('the response to compute.zoneOperations.wait is not an operation');
+  });
+
+  it('is denied if its operation may not be read', async () => {
+    const { world, disk, target } = withDisk();
+    addFault(world.parts.gce, { path: '/wait', mishap: { kind: 'error', reason: 'forbidden', status: 403 } });
+    const denied = cloudOf(world).detach(target, disk, 'plain', granted, patient());
+    await expect(denied).rejects.toBeInstanceOf(PermissionDenied);
+    await expect(denied).rejects.toThrow(/^compute\.zoneOperations\.wait returned forbidden/);
+  });
+
   it('is an error if its answer was lost, although the disk goes', async () => {
     const { world, disk, answer } = detachWith({ kind: 'drop' }, 'after');
     await expect(answer).rejects.toBeInstanceOf(Unavailable);
@@ -113,9 +216,9 @@ describe('a detach', () => {
 
   it('is not sent without a target, nor to the next machine of the name', async () => {
     const { world, disk, machine, target } = withDisk();
-    await expect(
-      cloudOf(world).detach({ machine, incarnation: null }, disk, 'forced', granted, patient()),
-    ).rejects.toBeInstanceOf(Refused);
+    const untargeted = cloudOf(world).detach({ machine, incarnation: null }, disk, 'forced', granted, patient());
+    await expect(untargeted).rejects.toBeInstanceOf(Refused);
+    await expect(untargeted).rejects.toThrow(/the intended machine does not have it: Cloudfence sent nothing$/);
     recreate(world, machine, { ...stopped, disks: instanceIn(world, machine)?.disks ?? [] });
     await expect(cloudOf(world).detach(target, disk, 'forced', granted, patient())).rejects.toBeInstanceOf(Refused);
     expect(world.parts.gce.operations).toEqual([]);

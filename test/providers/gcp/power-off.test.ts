@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { PermissionDenied, Refused } from '../../../fencing/model/errors.ts';
-import { addFault, forbidden } from '../../../sandbox/gce/faults.ts';
+import { InvalidInput, PermissionDenied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
+import { addFault, forbidden, limited } from '../../../sandbox/gce/faults.ts';
 import { addDisk, addInstance, addLocalSsd } from '../../../sandbox/gce/scenario.ts';
 import { instanceIn, type Instance } from '../../../sandbox/gce/state.ts';
 import { MINUTE, cloudOf, gceWorld, patient } from '../../sandbox/gce/gce-world.ts';
@@ -34,17 +34,50 @@ describe('a power-off', () => {
     addLocalSsd(world, machine);
     const refused = cloudOf(world).powerOff(target, granted, patient());
     await expect(refused).rejects.toBeInstanceOf(Refused);
-    await expect(refused).rejects.toThrow(/local SSDs.*--discard-local-ssd/);
+    await expect(refused).rejects.toMatchObject({
+      message: expect.stringMatching(/^Compute Engine did not power off .* \(compute\.instances\.stop .*local SSDs/),
+      cause: expect.any(Error),
+    });
+    await expect(refused).rejects.toThrow(/--discard-local-ssd$/);
     expect([instanceIn(world, machine)?.status, world.parts.gce.violations]).toEqual(['RUNNING', []]);
   });
 
   it('is refused for a suspended machine and without a target', async () => {
     const { world, machine, target } = running({ status: 'SUSPENDED', guest: 'frozen' });
-    await expect(cloudOf(world).powerOff({ machine, incarnation: null }, granted, patient())).rejects.toBeInstanceOf(
-      Refused,
-    );
-    await expect(cloudOf(world).powerOff(target, granted, patient())).rejects.toThrow(/resourceNotReady/);
+    const untargeted = cloudOf(world).powerOff({ machine, incarnation: null }, granted, patient());
+    await expect(untargeted).rejects.toBeInstanceOf(Refused);
+    await expect(untargeted).rejects.toThrow(`does not power off ${machine}, because it does not exist`);
+    const refused = cloudOf(world).powerOff(target, granted, patient());
+    await expect(refused).rejects.toThrow(/^compute\.instances\.stop returned resourceNotReady/);
+    await expect(refused).rejects.not.toThrow(/local SSDs/);
     expect(instanceIn(world, machine)?.guest).toBe('frozen');
+  });
+
+  it('is not attempted for an ID that names no instance', async () => {
+    const { world } = running();
+    const nobody = { machine: 'i-0123456789abcdef0', incarnation: '1' };
+    const declined = cloudOf(world).powerOff(nobody, granted, patient());
+    await expect(declined).rejects.toBeInstanceOf(InvalidInput);
+    await expect(declined).rejects.toThrow('i-0123456789abcdef0 is not an instance of Compute Engine');
+  });
+
+  it('that is refused says nothing about local SSDs if the machine has none', async () => {
+    const { world, machine, target } = running();
+    addDisk(world, {}, { instance: machine });
+    const mishap = { kind: 'error', reason: 'invalid', status: 400 } as const;
+    addFault(world.parts.gce, { method: 'instances.stop', mishap });
+    const refused = cloudOf(world).powerOff(target, granted, patient());
+    await expect(refused).rejects.toBeInstanceOf(Refused);
+    await expect(refused).rejects.not.toThrow(/local SSDs/);
+  });
+
+  it('that the service is too busy for says nothing about local SSDs', async () => {
+    const { world, machine, target } = running();
+    addLocalSsd(world, machine);
+    addFault(world.parts.gce, { method: 'instances.stop', mishap: limited });
+    const failed = cloudOf(world).powerOff(target, granted, patient());
+    await expect(failed).rejects.toBeInstanceOf(Unavailable);
+    await expect(failed).rejects.not.toThrow(/local SSDs/);
   });
 
   it('is denied if the permission is missing', async () => {
