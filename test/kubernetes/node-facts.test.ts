@@ -39,6 +39,10 @@ const markedBy = (value: string | undefined, effect = 'NoSchedule') => ({
   ...(value !== undefined && { value }),
 });
 
+it('a Node whose deletion was requested says so', () => {
+  expect(nodeFacts({ metadata: { deletionTimestamp: new Date(0) } }, []).deleting).toBe(true);
+});
+
 describe('an empty Node', () => {
   it('has no fence, and nothing is known about it', () => {
     expect(nodeFacts({}, [])).toEqual({

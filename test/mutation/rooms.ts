@@ -51,7 +51,7 @@ export const rooms: readonly Room[] = [
     name: 'calls and looks of the providers',
     mutates: ['providers/*/{actions,disks,errors,look}.ts'],
     tests: [
-      'test/providers/{aws,azure,gcp}/{errors,facts,detach,power-off}.test.ts',
+      'test/providers/{aws,azure,gcp}/{errors,disks,facts,detach,power-off}.test.ts',
       'test/providers/aws/{look-in-territories,witness,territories}.test.ts',
       'test/providers/azure/{former-machine,holders,orders,detach-together}.test.ts',
       'test/contract/provider/{sandbox-ec2,sandbox-azure,sandbox-gce,territories}.test.ts',
