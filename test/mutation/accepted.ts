@@ -572,4 +572,25 @@ export const accepted: readonly Accepted[] = [
     to: '"Stryker was here!"',
     because: NAMED,
   },
+  {
+    file: 'fencing/loop/state.ts',
+    line: 'testified: [],',
+    from: '[]',
+    to: '["Stryker was here"]',
+    because: 'No attachment has this uid.',
+  },
+  {
+    file: 'providers/azure/disks.ts',
+    line: "holdersOf(disk).length === 0 && IN_USE.has(disk.diskState?.toLowerCase() ?? '');",
+    from: "''",
+    to: '"Stryker was here!"',
+    because: 'No state of a disk in use has either text.',
+  },
+  {
+    file: 'providers/azure/disks.ts',
+    line: '(disk.maxShares ?? 1) > 1 || new Set(holdersOf(disk).map((holder) => holder.toLowerCase())).size > 1;',
+    from: 'holder.toLowerCase()',
+    to: 'holder.toUpperCase()',
+    because: 'The holders are only compared with each other.',
+  },
 ];

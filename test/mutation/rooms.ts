@@ -72,7 +72,7 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'ledger',
-    mutates: ['kubernetes/{ledger-map,ledger-text}.ts'],
+    mutates: ['kubernetes/ledger-map.ts'],
     tests: ['test/kubernetes/ledger-{changes,text}.test.ts', 'test/simulation/{ledger,cap}.test.ts'],
     least: 0.9,
   },
