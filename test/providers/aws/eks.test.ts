@@ -1,7 +1,7 @@
 import { EKSClient } from '@aws-sdk/client-eks';
 import { describe, expect, it } from 'vitest';
 import { InvalidConfiguration, Refused, Unavailable } from '../../../fencing/model/errors.ts';
-import { readEksEndpoint, eksToken, eksTokenProvider } from '../../../providers/aws/plugin/access.ts';
+import { readEksEndpoint, eksToken, eksTokenProvider } from '../../../providers/aws/plugin/eks.ts';
 
 const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret', sessionToken: 'session' };
 const NOON = Date.UTC(2026, 10, 21, 12);
