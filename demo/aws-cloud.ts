@@ -37,7 +37,7 @@ const change =
 /** The states that the EventBridge rule forwards. */
 const FORWARDED: ReadonlySet<string> = new Set(['stopped', 'terminated', 'running']);
 
-/** Returns the SDK's own clients. Each of their attempts waits for its turn before it leaves. */
+/** Returns the SDK's own clients. Each of their requests waits for its turn before it is sent. */
 const clientsAt = (endpoint: string, inTurn: RunCall) => {
   const clients = ec2Clients({
     region: SANDBOX_REGION,
@@ -65,7 +65,7 @@ const sqsBatchOf = ({ id, body, received }: QueuedMessage): object => ({
   Records: [{ messageId: id, body, attributes: { ApproximateReceiveCount: String(received) }, eventSource: 'aws:sqs' }],
 });
 
-/** Simulates Lambda with the real handler. */
+/** Simulates Lambda around the real handler. */
 const lambda = (now: () => number): Platform => ({
   whyNotServed: (item) => whyNotServed(item, [{ account: SANDBOX_ACCOUNT, region: SANDBOX_REGION }]),
   formatMeasurements: (measures) => embeddedMetricLine('Cloudfence', now(), measures),

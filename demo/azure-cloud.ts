@@ -48,7 +48,7 @@ const shortName = (id: string): string => {
 /** Returns no token, because the SDK sends no token over plain HTTP. */
 const credential = { getToken: async () => null };
 
-/** Follows no operation, because the SDK would wait in real time. */
+/** Does not follow operations, because the SDK would wait in real time. */
 const polling = { everyMs: 1, times: 1 } as const;
 
 const clientsAt = (endpoint: string, inTurn: RunCall) => {

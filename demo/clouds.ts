@@ -44,8 +44,8 @@ const loadCloud = async (cloud: string): Promise<DemoCloud<ClusterParts>> => {
 };
 
 /**
- * Returns how to show the scenario on a cloud.
- * @throws InvalidInput if there is no such cloud, or if the scenario shows nothing on it
+ * Returns the function that shows the scenario on a cloud.
+ * @throws InvalidInput if the cloud does not exist, or if the scenario does not apply to it
  */
 export const loadDemo = async (cloud: string, { name }: Pick<Scenario, 'name'>): Promise<PlayDemo> => {
   const demoCloud = await loadCloud(cloud);

@@ -15,7 +15,7 @@ import type { World } from '../sandbox/world.ts';
 import type { CallSchedule } from './platform.ts';
 import type { DemoCloud } from './story.ts';
 
-/** The addresses of the simulated world, which is served on two real sockets of this computer. */
+/** The addresses of the simulated servers, which listen on two real sockets of this computer. */
 export interface SimulatedServers {
   readonly kubernetes: { readonly url: string; readonly ca: string; readonly token: string };
   readonly cloud: { readonly url: string };
@@ -64,7 +64,9 @@ const CALL_TAKES_MS = { kubernetes: 8, cloud: 80 } as const;
 /** Returns a random duration between 0.5 and 1.5 times `ms`. */
 const randomAround = (ms: number, random: () => number): number => Math.round(ms * (0.5 + random()));
 
-/** Returns the cloud's adapter on the SDK's own clients. Each of their attempts waits for its turn before it leaves. */
+/**
+ * Returns the cloud's adapter on the SDK's own clients. Each of their requests waits for its turn before it is sent.
+ */
 export const connectCloud = <P extends ClusterParts>(
   { cloud }: SimulatedServers,
   demoCloud: DemoCloud<P>,
@@ -83,7 +85,7 @@ const withWholeBody = async (answer: ReturnType<Link['send']>): ReturnType<Link[
 
 interface OpenCluster {
   readonly cluster: Cluster;
-  /** Reads what has become of an incident. */
+  /** Reads what has happened since an incident. */
   readonly aftermath: ReturnType<typeof createAftermathReading>;
   readonly close: () => Promise<void>;
 }
@@ -104,7 +106,7 @@ export const connectCluster = (
   return { cluster: createCluster(options), aftermath, close: link.close };
 };
 
-/** Cloudfence's identity in the simulated cluster: exactly the permissions that it asks for in a real one. */
+/** Cloudfence's identity in the simulated cluster, with exactly the permissions that it needs in a real one. */
 
 const marks = ({ verb, resource }: (typeof neededPermissions)[number]): boolean =>
   verb === 'patch' && resource === 'nodes';

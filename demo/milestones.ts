@@ -50,7 +50,7 @@ export interface Milestone {
   readonly name: string;
   /** Returns the title for the named cloud. */
   readonly title: (cloud: string) => string;
-  /** True if only Cloudfence does this. Without Cloudfence there is nothing to wait for. */
+  /** True if only Cloudfence does this. Without Cloudfence, it never happens, so the demo does not wait for it. */
   readonly ours: boolean;
   readonly reached: <P extends ClusterParts>(world: World<P>, story: Story<P>, earlier: ReadonlySet<string>) => boolean;
   /** Returns a longer text for the moment at which it happens. */

@@ -38,7 +38,7 @@ export interface Queue {
   readonly receive: (now: number) => QueuedMessage | null;
   /** Adds a message that the function sends. */
   readonly send: (body: string, delaySeconds: number) => void;
-  /** Returns a message to the queue. False if it was received too often and moves to the dead-letter queue. */
+  /** Returns a message to the queue. False if it was received too often and is moved to the dead-letter queue. */
   readonly giveBack: (message: QueuedMessage, now: number) => boolean;
 }
 
@@ -50,7 +50,7 @@ const DELIVERY_TAKES_MS = { least: 400, most: 1_200 } as const;
 interface Source {
   readonly title: string;
   readonly now: () => number;
-  /** All announcements so far. An entry is null if no one subscribes to it. */
+  /** All announcements so far. An entry is null if nobody subscribes to it. */
   readonly announcements: () => readonly (CloudEvent | null)[];
 }
 
@@ -89,12 +89,12 @@ export const createQueue = ({ title, now, announcements }: Source, since: number
 };
 
 /**
- * Virtual time for a function's process behind real sockets: a call takes the time that it is given, concurrent calls
- * overlap, and the call that ends first completes first. Only one call is in flight at a time, so that the speed of
- * this computer does not affect the order and one seed gives one history.
+ * Virtual time for a function's process behind real sockets: each call takes the time that it is given, concurrent
+ * calls overlap, and the call that ends first completes first. Only one call is in progress at a time, so the speed of
+ * this computer does not affect the order, and the same seed always gives the same history.
  */
 export interface CallSchedule {
-  /** Makes a call that ends `ms` from now. `exchange` must have the whole answer when it settles. */
+  /** Makes a call that ends `ms` from now. The whole answer must be available when `exchange` settles. */
   readonly call: <T>(ms: number, exchange: () => Promise<T>) => Promise<T>;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Reports that the call in flight has reached its socket. The call's time passes at that moment. */
@@ -109,7 +109,7 @@ interface Turn {
 const earliest = (turns: readonly Turn[]): Turn | undefined =>
   turns.reduce<Turn | undefined>((best, other) => (best && best.at <= other.at ? best : other), undefined);
 
-/** Orders calls by virtual time. `passUntil` advances the world to a moment, which can already be in the past. */
+/** Orders calls by virtual time. `passUntil` advances the world to a time, which may already be in the past. */
 export const createCallSchedule = (now: () => number, passUntil: (at: number) => void): CallSchedule => {
   const waiting = new Set<Turn>();
   let onTheWire = now();
@@ -149,7 +149,7 @@ export interface FunctionParts {
   readonly now: () => number;
   readonly turns: CallSchedule;
   readonly queue: Queue;
-  /** Where the functions keep incidents, and how they watch them. Absent where they keep none. */
+  /** Where the functions store incidents, and how they watch them. Absent if they store none. */
   readonly keeping?: Required<Pick<FunctionDependencies, 'incidents' | 'aftermath'>>;
 }
 
@@ -171,7 +171,7 @@ const INVOCATION_LASTS_MS = 30_000;
 
 const isOutcome = (line: object): boolean => !('step' in line) || line.step === null;
 
-/** What differs between platforms. */
+/** The differences between platforms. */
 export interface Platform extends Pick<FunctionDependencies, 'whyNotServed' | 'formatMeasurements'> {
   /** Calls the platform's own handler. Returns true if the message must be delivered again. */
   readonly handle: (
@@ -240,7 +240,7 @@ interface Reader {
   readonly owns: (machine: MachineId) => boolean;
 }
 
-/** Returns a platform with what all handlers have in common, without any platform's envelopes. */
+/** Returns a platform with everything that all handlers share, without a platform's envelopes. */
 export const createPlatform = ({ readHints, owns }: Reader): Platform => ({
   whyNotServed: ({ machine }) => (owns(machine) ? null : 'the machine is in another account or region'),
   formatMeasurements: () => ({}),

@@ -109,7 +109,7 @@ export interface DemoRun<P extends ClusterParts = ClusterParts> {
   readonly reached: ReadonlyMap<string, number>;
 }
 
-/** Something to show at once. */
+/** An event that is shown immediately. */
 export interface DemoNews {
   /** Ms after the start. */
   readonly at: number;
@@ -138,7 +138,7 @@ const stopwatch = (now: () => number): (() => number) => {
   return () => now() - start;
 };
 
-/** Forks the world. The given world continues with Cloudfence, and the fork with Kubernetes alone. */
+/** Forks the world. The given world continues with Cloudfence. The fork continues with Kubernetes alone. */
 const lanesFrom = <P extends ClusterParts>(
   world: World<P>,
   story: Story<P>,
@@ -175,7 +175,7 @@ const lanesFrom = <P extends ClusterParts>(
   return { alone, fenced, elapsed, passUntil };
 };
 
-/** One delivery of a message, and what the function did with it. */
+/** One delivery of a message, and how the function handled it. */
 interface DeliveredMessage {
   /** Ms after the start. */
   readonly at: number;
@@ -185,7 +185,7 @@ interface DeliveredMessage {
   readonly outcomes: readonly LoggedOutcome[];
 }
 
-/** What `deliver` needs to hand over a message. */
+/** What `deliver` needs. */
 interface Counter {
   readonly lanes: Lanes;
   readonly queue: Queue;
@@ -193,7 +193,10 @@ interface Counter {
   readonly tell: ReportNews;
 }
 
-/** Hands one message to the function, and then treats it as a queue would after the function's answer. */
+/**
+ * Passes one message to the function, and then handles the message as a queue would, according to the function's
+ * answer.
+ */
 const deliver = async (
   message: QueuedMessage,
   { lanes, queue, deployed, tell }: Counter,
@@ -229,7 +232,7 @@ interface Verdict {
   readonly findings: readonly Finding[];
 }
 
-/** Judges the end by the world's objects alone. Pure. */
+/** Judges the end only by the objects in the world. Pure. */
 export const checkFindings = <P extends ClusterParts>(
   world: World<P>,
   story: Story<P>,

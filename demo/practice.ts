@@ -27,16 +27,16 @@ export interface Practice {
   readonly users: readonly { readonly context: string; readonly token: string }[];
   /** The variables with which Cloudfence reaches the simulated cloud. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Advances the world to the present. The world also does so at each request. */
+  /** Advances the world to the present. Each request also does this. */
   readonly pass: () => void;
   /**
-   * Carries out one command, and returns what to print.
+   * Runs one command, and returns the lines to print.
    * @throws InvalidInput for a command or a machine that does not exist
    */
   readonly act: (command: string) => readonly string[];
   /** All events that the cloud has published, oldest first. */
   readonly events: () => readonly CloudEvent[];
-  /** Runs the functions of Cloudfence until the signal ends: they get the events, and sweep once a minute. */
+  /** Runs the functions of Cloudfence until the signal aborts: they receive the events, and sweep once a minute. */
   readonly react: (tools: PracticeTools, signal: AbortSignal) => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -218,8 +218,8 @@ const answerCommand = ({ act }: Practice, command: string): { readonly status: n
 };
 
 /**
- * Takes the commands of another terminal: each is the body of a POST on 127.0.0.1. Only who reads the address knows the
- * path, so that no page in a browser can send commands.
+ * Accepts the commands of another terminal: each is the body of a POST request on 127.0.0.1. Only someone who can read
+ * the address knows the path, so a page in a browser cannot send commands.
  */
 export const openPracticeControl = async (practice: Practice, secret: string): Promise<CloudServer> => {
   const unknown = { status: 404, body: 'no sandbox takes commands here' };

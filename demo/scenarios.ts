@@ -17,7 +17,7 @@ import { listObjects, getObject } from '../sandbox/cluster/get-objects.ts';
 import { isReady } from '../sandbox/cluster/controllers/nodes.ts';
 import { isReadyPod } from '../sandbox/cluster/controllers/pods.ts';
 
-/** Something that people do in both worlds while time passes. */
+/** An action of people in both worlds while time passes. */
 interface Act {
   /** Ms after the start of the story. */
   readonly at: number;
@@ -31,10 +31,10 @@ export interface Scenario {
   readonly shows: string;
   /** The moment from which all times are counted, such as `after the stop`. */
   readonly since: string;
-  /** Causes the trouble and advances time until it has happened. The two stories differ from that moment on. */
+  /** Causes the failure, and advances time until it has happened. The two stories differ from then on. */
   readonly strikes: <P extends ClusterParts>(world: World<P>, story: Story<P>) => void;
   readonly acts: readonly Act[];
-  /** True if the cloud announces nothing, so that only the sweep finds it. */
+  /** True if the cloud sends no event, so that only the sweep finds the machine. */
   readonly unannounced: boolean;
   readonly milestones: readonly Milestone[];
   /** What must be true at the end. */

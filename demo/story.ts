@@ -28,13 +28,10 @@ interface Holder {
   readonly state: string;
 }
 
-/** Runs a call to the cloud, which waits for its turn before it leaves. */
+/** Runs a call to the cloud, which waits for its turn before it is sent. */
 export type RunCall = <T>(exchange: () => Promise<T>) => Promise<T>;
 
-/**
- * Everything that the demo knows about the cloud below its cluster. The stories and their ends are the same on every
- * cloud.
- */
+/** The cloud-specific part of the demo. The stories and their ends are the same on every cloud. */
 export interface DemoCloud<P extends ClusterParts> {
   readonly name: string;
   /** The common name of the service that runs the instances. */
@@ -47,12 +44,12 @@ export interface DemoCloud<P extends ClusterParts> {
   /** Shortens an id for a table, because ids and names can be long. */
   readonly shortName: (instance: string) => string;
   readonly shortNode: (node: string) => string;
-  /** Scenarios that show nothing on this cloud, and why. */
+  /** Scenarios that do not apply to this cloud, with the reason. */
   readonly showsNothing: Readonly<Record<string, string>>;
   readonly holders: (world: World<P>, volume: string) => readonly Holder[];
   readonly violations: (world: World<P>) => readonly { readonly what: string }[];
   readonly stop: (world: World<P>, instance: string) => void;
-  /** Destroys the machine for good. */
+  /** Terminates the machine. */
   readonly destroy: (world: World<P>, instance: string) => void;
   readonly start: (world: World<P>, instance: string) => void;
   /** Returns all announcements so far, oldest first. An entry is null if the install does not subscribe to it. */
@@ -69,7 +66,7 @@ export interface DemoCloud<P extends ClusterParts> {
   readonly deploy: (parts: FunctionParts) => DeployedFunction;
 }
 
-/** The state before the machine failed. These uids tell the old objects from the new ones. */
+/** The state before the machine failed. These uids distinguish the old objects from the new ones. */
 export interface Story<P extends ClusterParts = ClusterParts> extends Scene {
   /** The cloud on which the story plays. */
   readonly demoCloud: DemoCloud<P>;

@@ -6,7 +6,7 @@ import { type Milestone, fenceTracesOn } from './milestones.ts';
 import { type DemoRun, type DemoNews, type PlayedDemo, DEMO_LASTS_MS } from './play.ts';
 import { databasePod, type Story } from './story.ts';
 
-/** Prints both timelines side by side, and the state of both worlds at the end. */
+/** Prints both timelines next to each other, and the state of both worlds at the end. */
 
 const COLUMNS = [36, 32, 32] as const;
 
@@ -121,8 +121,8 @@ interface PodAtTheEnd {
   readonly phase: string;
   readonly deleting: boolean;
   /**
-   * Whether the machine under the pod's Node runs. Whatever Kubernetes knows, a pod cannot run on a machine that is
-   * off, and can still run on a machine that runs.
+   * Whether the machine under the pod's Node runs. A pod cannot run on a machine that is off, and can still run on a
+   * machine that runs, whatever state Kubernetes shows.
    */
   readonly machineRuns: boolean;
 }

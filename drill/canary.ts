@@ -12,9 +12,9 @@ import {
   writeNoted,
 } from './tools.ts';
 
-/** Makes the canary of a drill, and removes it. */
+/** Creates the canary of a drill, and removes it. */
 
-/** @throws Unavailable when the time is up, or the reason of the drill's signal */
+/** @throws Unavailable at the deadline, or the reason of the drill's signal */
 const untilSome = async <T>(
   look: () => Promise<T | null>,
   { clock, signal }: DrillTools,
@@ -36,7 +36,7 @@ export interface RunningCanary {
   readonly volume: CanaryView['volume'];
 }
 
-/** Returns null until the canary runs on the Node. @throws Refused if it was put elsewhere */
+/** Returns null until the canary runs on the Node. @throws Refused if it was scheduled to another Node */
 const runningOn = (node: string, { pod, volume, here }: CanaryView): RunningCanary | null => {
   if (pod?.node != null && pod.node !== node)
     throw new Refused(
@@ -72,10 +72,10 @@ export const makeCanary = async (
   return running;
 };
 
-/** How long undoing one thing may take (ms). */
+/** The time limit for undoing one thing (ms). */
 export const CLEANUP_MS = 5 * 60_000;
 
-/** A class may keep the disks of its deleted claims. Then only a person may delete the disk. */
+/** A StorageClass may keep the disks of its deleted claims. In that case, only a person may delete the disk. */
 const keptVolume = ({ volume, facts }: Progress): Refusal | null => {
   const storageClass = facts?.scene.storageClass;
   if (!volume || !storageClass || storageClass.deletesDisks) return null;
@@ -85,14 +85,14 @@ const keptVolume = ({ volume, facts }: Progress): Refusal | null => {
   };
 };
 
-/** Returns why something was not undone. The error of an aborted call says nothing to people. */
+/** Returns why something was not undone. The error of an aborted call does not help people. */
 export const whyNotUndone = (error: unknown, giveUp: AbortSignal): string =>
   giveUp.aborted ? 'interrupted again' : asCloudfenceError(error).message;
 
 /**
- * Undoes one thing, and tries again until it is done: one refusal of a busy server must not leave it behind. Returns what
- * the last try did when the time of the cleanup is over.
- * @throws what the last try threw, or at once what another try does not change
+ * Undoes one thing, and retries until it is done, because a single refusal of a busy server must not leave it behind.
+ * At the end of the cleanup time, returns the result of the last try.
+ * @throws the error of the last try, or immediately an error that a retry cannot change
  */
 export const untilUndone = async <T>(
   undoOnce: (signal: AbortSignal) => Promise<T>,
@@ -113,7 +113,7 @@ export const untilUndone = async <T>(
   }
 };
 
-/** Removes everything that the canary consists of. Returns what could not be removed. */
+/** Removes all objects of the canary. Returns what could not be removed. */
 export const removeCanary = async (
   { canary: { namespace } }: DrillOptions,
   tools: DrillTools,

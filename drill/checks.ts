@@ -9,13 +9,13 @@ import type { DrilledMachine, DrillScene } from './ports.ts';
 
 /** Whether a machine may be stopped for a drill. Pure. */
 
-/** Why a drill does not stop the machine, and what a person can do about it. */
+/** Why a drill does not stop the machine, with the remedy. */
 export interface Refusal {
   readonly says: string;
   readonly remedy: string;
 }
 
-/** Everything that is known about the machine, from one moment. */
+/** Everything that is known about the machine at one moment. */
 export interface DrillFacts {
   readonly nodeName: string;
   readonly clusterName: string;
@@ -35,7 +35,7 @@ export interface CheckOptions {
   readonly allowCommand: string;
   readonly removeCommand: string;
   readonly freeCommand: string;
-  /** The drill that has to hold the reservation, or null before there is one. */
+  /** The drill that must hold the reservation, or null before there is one. */
   readonly reservation: string | null;
   /** The group that a person has suspended, or null. */
   readonly suspendedGroup: string | null;
@@ -74,8 +74,8 @@ const identity: Check = ({ cluster: { node }, machine, identityRules, named, nod
 };
 
 /**
- * What a Node says about its machine, its kubelet wrote. A drill stops a machine that runs, so the cloud has to say, too,
- * that the machine is this Node or belongs to this cluster.
+ * A kubelet writes what its Node says about the machine. A drill stops a running machine, so the cloud must confirm
+ * that the machine belongs to this Node or this cluster.
  */
 const unconfirmed: Check = ({ machine: { machine, clusters }, drilled: { nodeNames }, nodeName, clusterName }) =>
   nodeNames.includes(nodeName) || clusters.includes(clusterName)
@@ -138,7 +138,7 @@ const otherVolumes: Check = ({ scene, nodeName, cluster: { volumes }, ownVolume 
   ];
 };
 
-/** Pods that have come since the scene was read, and whose volumes are known only to fencing. */
+/** Pods that were created after the scene was read. Only the facts of fencing contain their volumes. */
 const volumesOfPods: Check = ({ cluster: { pods }, scene, nodeName, ownVolume }) => {
   const known = new Set(scene.pods.filter(({ disks }) => disks.length > 0).map(({ name }) => name));
   return pods
@@ -169,7 +169,7 @@ const nowhereToGo: Check = ({ scene, nodeName }) =>
         'add a Node to the zone',
       );
 
-/** The rules of fencing say whether a fence would begin, so a drill knows each guard. */
+/** The rules of fencing show whether a fence would begin, so a drill respects all guards. */
 const nothingWouldHappen: Check = ({ machine, cluster }, { policy }) => {
   const paused = policy.paused ?? cluster.surroundings.paused;
   const forbidden = mayBegin({ machine, cluster, policy });
@@ -191,7 +191,7 @@ const nothingWouldHappen: Check = ({ machine, cluster }, { policy }) => {
   ];
 };
 
-/** A fence of the drill has to be admitted, too, unless a person has overridden the cap. */
+/** The cap must also admit the fence of the drill, unless a person has overridden the cap. */
 const noRoomUnderCap: Check = ({ scene: { cap } }) => {
   if (!cap)
     return refusal(
@@ -252,6 +252,6 @@ const checks: readonly Check[] = [
   leftovers,
 ];
 
-/** Returns every reason why the machine must not be stopped. Empty if it may be. */
+/** Returns all reasons why the machine must not be stopped. Empty if it may be stopped. */
 export const refusalsOf = (facts: DrillFacts, options: CheckOptions): readonly Refusal[] =>
   checks.flatMap((check) => check(facts, options) ?? []);

@@ -6,7 +6,7 @@ import type { Clock } from '../fencing/loop/ports.ts';
 import type { DrillCloud } from './ports.ts';
 import { isWorthAnotherTry } from './tools.ts';
 
-/** Stops and starts the one machine of a drill: by its exact id, and only right after a look that allows it. */
+/** Stops and starts the machine of a drill, by its exact id, and only right after a look that allows it. */
 
 export interface MachineTools {
   readonly cloud: Pick<Cloud, 'look' | 'powerOff'>;
@@ -20,7 +20,7 @@ const TRIES = 3;
 
 /**
  * Looks at the machine.
- * @throws Refused if the name belongs to another machine by now
+ * @throws Refused if the name belongs to another machine now
  */
 export const lookAtMachine = async (
   target: MachineTarget,
@@ -35,7 +35,7 @@ export const lookAtMachine = async (
   return facts;
 };
 
-/** Runs `work` again if its permit ended before the call left. */
+/** Runs `work` again if its permit ended before the call was sent. */
 const withPermit = async <T>(
   { clock }: Pick<MachineTools, 'clock'>,
   work: (permit: Permit) => Promise<T>,
@@ -50,9 +50,9 @@ const withPermit = async <T>(
 };
 
 /**
- * Stops the machine hard, as a failure would. `confirm` looks at everything once more and throws if the machine must
- * not be stopped. The call leaves within two seconds of the beginning of that look, or not at all. `leaves` is called
- * right before the request, and its result is returned.
+ * Stops the machine without a graceful shutdown, as in a failure. `confirm` checks everything once more and throws if
+ * the machine must not be stopped. The call is sent within two seconds of the beginning of that look, or not at all.
+ * `leaves` is called right before the request, and its result is returned.
  */
 export const stopMachine = <T>(
   target: MachineTarget,
@@ -77,16 +77,16 @@ const startOnce = (target: MachineTarget, tools: MachineTools, signal: AbortSign
     return facts;
   });
 
-/** Looks in a row that have to say `running`: after a start, and for a machine whose stop may not have left. */
+/** How many looks in a row must say `running`: after a start, and for a machine whose stop may not have been sent. */
 const RUNS_FOR = { asked: 2, unasked: 5 };
 
-/** How long a start may take (ms), and what ends it early. */
+/** The time limit for a start (ms), and a signal that ends it early. */
 export interface StartLimits {
   readonly lasts: number;
   readonly signal: AbortSignal;
 }
 
-/** Returns null, and tells why, if a later try may succeed. */
+/** If a later try may succeed, reports the reason and returns null. */
 const tryToStart = async (
   target: MachineTarget,
   tools: MachineTools,
@@ -105,10 +105,10 @@ const tryToStart = async (
 };
 
 /**
- * Starts the machine, and waits until the cloud says in a row that it runs. A start that was accepted may still fail, so
- * `starting` is not enough. Tries again until the time is up.
+ * Starts the machine, and waits until several looks in a row say that it runs. A start may fail after it was accepted,
+ * so `starting` is not sufficient. Retries until the deadline.
  *
- * @throws Unavailable with what the cloud said last, PermissionDenied, Refused if the machine is gone for good, or the
+ * @throws Unavailable with the last answer of the cloud, PermissionDenied, Refused if the machine is terminated, or the
  * reason of `signal`
  */
 export const startMachine = async (

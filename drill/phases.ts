@@ -2,16 +2,16 @@ import { bearsFence, type NodeFacts } from '../fencing/model/cluster-facts.ts';
 import type { MachineFacts } from '../fencing/model/machine.ts';
 import type { CanaryView } from './ports.ts';
 
-/** What happens during a drill, in its order, and how each phase shows. Pure. */
+/** The phases of a drill, in order, and how to detect each of them. Pure. */
 
-/** What one look during a drill saw. A part is null if it was not asked, or did not answer. */
+/** The result of one look during a drill. A part is null if it was not read, or if there was no answer. */
 export interface Snapshot {
   readonly machine: MachineFacts | null;
   readonly node: NodeFacts | null;
   readonly canary: CanaryView | null;
 }
 
-/** What was there before the stop. */
+/** The state before the stop. */
 export interface Before {
   readonly node: string;
   readonly pod: string;
@@ -44,7 +44,7 @@ const movedPod = ({ canary }: Snapshot, { node, pod }: Before) => {
   return now && now.uid !== pod && now.node !== null && now.node !== node ? now : null;
 };
 
-/** Returns the Node on which the canary runs since it moved, or null. */
+/** Returns the Node on which the canary runs after its move, or null. */
 export const newNodeOf = (snapshot: Snapshot, before: Before): string | null => {
   const moved = movedPod(snapshot, before);
   return moved?.ready ? moved.node : null;
@@ -76,7 +76,7 @@ export const recovery: readonly Phase[] = [
   },
 ];
 
-/** From the start until the Node takes pods again. */
+/** The phases from the start until the Node accepts pods again. */
 export const restart: readonly Phase[] = [
   { name: 'up', says: 'the cloud says that the machine runs', seen: ({ machine }) => machine?.power === 'running' },
   {
@@ -99,11 +99,11 @@ export const restart: readonly Phase[] = [
 export interface Reached {
   readonly phase: PhaseName;
   readonly says: string;
-  /** Ms after the request that begins its part: the stop, or the start. */
+  /** Ms since the request for the stop or the start. */
   readonly ms: number;
 }
 
-/** Returns the phases that this look is the first to show. */
+/** Returns the phases that this look shows for the first time. */
 export const newlyReached = (
   phases: readonly Phase[],
   reached: readonly Reached[],

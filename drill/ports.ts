@@ -6,27 +6,30 @@ import type { Permit } from '../fencing/model/permit.ts';
 
 /** What a drill needs from a cloud and a cluster in addition to the two interfaces of fencing. */
 
-/** A reason why this machine would not come back as it was, or not at all. */
+/** A reason why the machine would come back changed, or not at all. */
 export interface Hazard {
   readonly says: string;
   readonly remedy: string;
-  /** The group that would replace the machine. A person who has suspended the group may say so. Null for other hazards. */
+  /**
+   * The group that would replace the machine. A person who has suspended the group can confirm that. Null for other
+   * hazards.
+   */
   readonly group: string | null;
 }
 
-/** What the cloud says about a machine that a drill would stop. */
+/** What the cloud says about the machine of a drill. */
 export interface DrilledMachine {
   readonly hazards: readonly Hazard[];
   /**
-   * The names that the cloud itself gives to the machine, and by which its Node may be registered. A name that only
-   * repeats the machine's id says nothing about a Node.
+   * The names that the cloud itself gives the machine, under which its Node may be registered. A name that only repeats
+   * the machine's id is left out, because it does not confirm a Node.
    */
   readonly nodeNames: readonly string[];
-  /** The command with which a person starts the machine. */
+  /** The command that starts the machine by hand. */
   readonly startCommand: string;
-  /** The calls that the drill makes, as the cloud names them. */
+  /** The calls of the drill, under the cloud's names. */
   readonly calls: readonly string[];
-  /** The address that takes the place of the cloud, or null. */
+  /** The address of a stand-in for the cloud, or null. */
   readonly standIn: string | null;
 }
 
@@ -45,9 +48,9 @@ export interface DrillCloud {
 export interface NeighborPod {
   /** `namespace/name`. */
   readonly name: string;
-  /** Names of its volumes that outlive the pod, such as claims. */
+  /** Names of its volumes that remain after the pod, such as claims. */
   readonly disks: readonly string[];
-  /** No controller creates it again. */
+  /** Whether no controller would recreate it. */
   readonly bare: boolean;
 }
 
@@ -57,7 +60,7 @@ export interface StorageClassFacts {
   readonly deletesDisks: boolean;
 }
 
-/** Where the canary runs, and from what it is made. */
+/** Where the canary runs, and its settings. */
 export interface CanaryOptions {
   readonly namespace: string;
   readonly image: string;
@@ -70,19 +73,19 @@ export interface PlacedCanary extends CanaryOptions {
   readonly node: string;
   /** The name by which the pod prefers this Node. */
   readonly hostname: string;
-  /** The drill that makes it. */
+  /** The drill that creates it. */
   readonly drill: string;
 }
 
-/** What the cluster says about a Node in addition to what a fence reads. */
+/** Facts about a Node that only a drill needs. */
 export interface DrillScene {
-  /** The user has allowed drills on the Node by its label. */
+  /** Whether the Node has the label that allows drills. */
   readonly allowed: boolean;
   /** The name by which a pod can prefer the Node, or null. */
   readonly hostname: string | null;
-  /** What keeps new pods off the Node: taints, and a cordon. */
+  /** What prevents new pods on the Node: taints, and a cordon. */
   readonly barred: readonly string[];
-  /** The pods that a fence would delete. Contains no canary. */
+  /** The pods that a fence would delete. The canary is not included. */
   readonly pods: readonly NeighborPod[];
   /** Names of the attachments to the Node, without those of the canary. */
   readonly attachments: readonly string[];
@@ -92,7 +95,7 @@ export interface DrillScene {
   readonly storageClass: StorageClassFacts | null;
   /** How much of the cap is used, and whether a person has overridden it. Null if the cluster has no ledger. */
   readonly cap: (CapUse & { readonly isOverridden: boolean }) | null;
-  /** What another drill, or a part of one, has left. */
+  /** Objects that another drill has left behind. */
   readonly leftovers: readonly string[];
   /** The drill that has reserved the Node, or null. */
   readonly reservedBy: string | null;
@@ -103,21 +106,21 @@ export interface CanaryPod {
   readonly node: string | null;
   readonly ready: boolean;
   readonly deleting: boolean;
-  /** What it waits for, in the words of Kubernetes, or null. */
+  /** What the pod waits for, in Kubernetes' words, or null. */
   readonly waits: string | null;
 }
 
 export interface CanaryView {
   readonly pod: CanaryPod | null;
   readonly volume: (VolumeHandle & { readonly persistentVolume: string }) | null;
-  /** The volume's attachment to the Node that is asked about, and to the Node of the pod. */
+  /** The volume's attachments to the given Node and to the Node of the pod. */
   readonly here: AttachmentFacts | null;
   readonly there: AttachmentFacts | null;
 }
 
 export interface SceneRequest {
   readonly canary: CanaryOptions;
-  /** The drill whose canary may be there, or null. Any other canary is a leftover. */
+  /** The drill whose canary may exist, or null. Any other canary is a leftover. */
   readonly own: string | null;
   readonly cap: Policy['cap'];
 }
@@ -126,31 +129,31 @@ export interface SceneRequest {
 export interface DrillCluster {
   readonly inspect: (node: string, request: SceneRequest, signal: AbortSignal) => Promise<DrillScene | null>;
   /**
-   * Reserves the Node for one drill, wherever the canary of another one is.
+   * Reserves the Node for one drill, even if the canary of another drill exists elsewhere.
    *
    * @throws Refused if another drill has reserved it, or if it is no longer the Node with this uid
    */
   readonly reserve: (node: ReservedNode, signal: AbortSignal) => Promise<void>;
-  /** Ends the reservation, unless the Node is gone or another drill has reserved it by now. */
+  /** Ends the reservation, unless the Node is gone or another drill has reserved it. */
   readonly free: (node: Omit<ReservedNode, 'uid'>, signal: AbortSignal) => Promise<void>;
-  /** The command with which a person ends a reservation. */
+  /** The command that ends a reservation by hand. */
   readonly freeCommand: (node: string) => string;
   /** Creates the canary, which prefers its Node. */
   readonly create: (canary: PlacedCanary, signal: AbortSignal) => Promise<void>;
   readonly canary: (canary: CanaryOptions, node: string, signal: AbortSignal) => Promise<CanaryView>;
   readonly node: (name: string, signal: AbortSignal) => Promise<NodeFacts | null>;
   /**
-   * Asks for the deletion of everything that `create` made for this drill, and returns what is still there, in words.
-   * What another drill has made by the same names stays.
+   * Requests the deletion of everything that `create` created for this drill, and describes what still exists. Objects
+   * of another drill with the same names are kept.
    */
   readonly remove: (
     canary: Pick<PlacedCanary, 'namespace' | 'drill'>,
     volume: CanaryView['volume'],
     signal: AbortSignal,
   ) => Promise<readonly string[]>;
-  /** The command with which a person removes the canary of one drill, or of any if `drill` is null. */
+  /** The command that removes the canary of one drill, or of any drill if `drill` is null. */
   readonly removeCommand: (canary: Pick<CanaryOptions, 'namespace'>, drill: string | null) => string;
-  /** The command with which a person allows drills on a Node. */
+  /** The command that allows drills on a Node. */
   readonly allowCommand: (node: string) => string;
 }
 

@@ -2,7 +2,7 @@ import type { DrillEnd, DrillResult } from './tools.ts';
 import { msOf, type Reached } from './phases.ts';
 import { onOneLine } from '../fencing/model/reason.ts';
 
-/** What a drill says at its end: to people, to programs, and in a file. Pure. */
+/** The report of a drill, for people, for programs, and for a file. Pure. */
 
 export interface Proofs {
   readonly proved: readonly string[];
@@ -10,11 +10,11 @@ export interface Proofs {
 }
 
 interface ProofOptions {
-  /** Whether the command fenced by itself, so that no function was tried. */
+  /** Whether the command itself fenced, so that no function was tested. */
   readonly fencedHere: boolean;
 }
 
-/** Sooner than this after the stop (ms), no sweep takes the Node for silent, because its Lease was fresh at the stop. */
+/** For this long after the stop (ms), no sweep treats the Node as silent, because its Lease was fresh at the stop. */
 const NO_SWEEP_MS = 50_000;
 
 const actorOf = ({ fencedHere }: ProofOptions): string =>
@@ -55,7 +55,7 @@ const NEVER = [
   'other accounts, regions, zones, and machine types',
 ] as const;
 
-/** Lists what the account has proved. A stand-in in the place of the cloud proves nothing about an account. */
+/** Lists what the drill has proved in the account. A stand-in for the cloud proves nothing about an account. */
 const proofsOf = (result: DrillResult, options: ProofOptions): Proofs => {
   const standIn = result.facts?.drilled.standIn ?? null;
   if (standIn !== null)
@@ -71,7 +71,7 @@ export interface DrillReport extends DrillResult {
   readonly node: string;
   readonly cluster: string;
   readonly machine: string;
-  /** The longest time that the recovery may take (ms), or null. */
+  /** The longest acceptable time of the recovery (ms), or null. */
   readonly threshold: number | null;
   readonly proofs: ProofOptions;
 }
@@ -79,7 +79,7 @@ export interface DrillReport extends DrillResult {
 /** Returns the time from the request of the stop until the canary ran elsewhere (ms), or null if it did not. */
 const recoveryMs = ({ recovery }: DrillResult): number | null => msOf(recovery, 'running');
 
-/** Returns whether the recovery took longer than it may. */
+/** Returns whether the recovery exceeded the threshold. */
 export const isTooSlow = (report: DrillReport): boolean =>
   report.threshold !== null && report.end === 'recovered' && (recoveryMs(report) ?? Infinity) > report.threshold;
 
@@ -138,7 +138,7 @@ export const drillLines = (report: DrillReport): readonly string[] => [
   ...sections(report).flatMap(({ title, lines }) => [`${title}:`, ...lines.map((line) => `  ${line}`)]),
 ];
 
-/** Markdown gives these characters a meaning. Names in a report may contain them. */
+/** Escapes characters with a meaning in Markdown. Names in a report may contain them. */
 const plain = (text: string): string => text.replaceAll(/[\\*_[\]<>|]/g, (character) => `\\${character}`);
 
 /** Returns the report as Markdown. */

@@ -35,8 +35,8 @@ import type { CanaryView } from './ports.ts';
 import { undo } from './undo.ts';
 
 /**
- * A drill: it makes a canary with a volume, stops the machine, and watches how the installed Cloudfence reacts. It
- * fences nothing itself. In any case it starts the machine again and removes what it made.
+ * A drill: it creates a canary with a volume, stops the machine, and watches how the installed Cloudfence reacts. The
+ * drill itself does not fence. It always starts the machine again and removes what it created.
  */
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
@@ -56,7 +56,7 @@ const refuseChanges = (before: DrillFacts, now: DrillFacts, options: CheckOption
   if (refusals.length > 0) throw new Refused(`nothing was stopped: ${sentence(refusals)}`);
 };
 
-/** What stands when the machine is stopped. */
+/** The state when the machine is stopped. */
 interface Scenario {
   readonly facts: DrillFacts;
   readonly machine: MachineTarget;
@@ -64,7 +64,7 @@ interface Scenario {
   readonly volume: CanaryView['volume'];
 }
 
-/** Returns when the request of the stop left (monotonic ms). */
+/** Returns when the request for the stop was sent (monotonic ms). */
 const stop = async (
   options: DrillOptions,
   tools: DrillTools,
@@ -84,7 +84,7 @@ const stop = async (
   return stopMachine(machine, tools, confirm, leaves, signal);
 };
 
-/** Gives null for what did not answer this time. Missing permissions end the drill. */
+/** Returns null if a read was not answered this time. Missing permissions end the drill. */
 const orNull = async <T>(read: Promise<T>, signal: AbortSignal): Promise<T | null> => {
   try {
     return await read;
@@ -109,7 +109,7 @@ const takeSnapshot = async (
   return { machine: facts, node: seen, canary: view };
 };
 
-/** One part of a drill that is watched: what has to happen, and since when (monotonic ms). */
+/** One watched part of a drill: the expected phases, and the time of its beginning (monotonic ms). */
 interface Part {
   readonly name: 'recovery' | 'restart';
   readonly began: number;
@@ -117,11 +117,11 @@ interface Part {
 
 interface Watched {
   readonly reached: readonly Reached[];
-  /** The Node on which the canary runs since it moved, or null. */
+  /** The Node on which the canary runs after its move, or null. */
   readonly movedTo: string | null;
 }
 
-/** Watches until all phases of one part are reached, or the time is up. */
+/** Watches until all phases of a part are reached, or until the deadline. */
 const watch = async (
   part: Part,
   options: DrillOptions,
@@ -170,11 +170,11 @@ const endingOf = (moved: readonly Reached[], back: readonly Reached[], movedTo: 
   return { end: 'not-recovered', says: `the drill did not see this in time: ${missing}`, refusals: [] };
 };
 
-/** Stops the machine, watches, and starts it again. Fences from here, if that was asked. */
+/** Stops the machine, watches, and starts it again. Fences with this command, if that was requested. */
 const incident = async (options: DrillOptions, tools: DrillTools, scenario: Scenario, note: Note): Promise<Ending> => {
   const stopped = await stop(options, tools, scenario, note);
   const ending = new AbortController();
-  // A fault of the fencing must not end the process while the machine is off.
+  // An error while fencing must not end the process while the machine is off.
   const fencing = Promise.allSettled([tools.fenceHere?.(AbortSignal.any([tools.signal, ending.signal]))]);
   try {
     const { reached, movedTo } = await watch({ name: 'recovery', began: stopped }, options, tools, scenario, note);
@@ -190,7 +190,7 @@ const incident = async (options: DrillOptions, tools: DrillTools, scenario: Scen
 
 const refused = (refusals: readonly Refusal[]): Ending => ({ end: 'refused', says: sentence(refusals), refusals });
 
-/** Reserves the Node, so that no other drill stops the same machine. Returns why that is not possible, or null. */
+/** Reserves the Node, so that no other drill stops the same machine. Returns why this is not possible, or null. */
 const reserve = async (
   node: NodeFacts,
   { tools, note }: { readonly tools: DrillTools; readonly note: Note },
@@ -206,7 +206,7 @@ const reserve = async (
   }
 };
 
-/** Does all that has to be undone: reserves the Node, makes the canary, and stops the machine. */
+/** Takes all steps that must be undone later: reserves the Node, creates the canary, and stops the machine. */
 const perform = async (options: DrillOptions, tools: DrillTools, facts: DrillFacts, note: Note): Promise<Ending> => {
   const { hostname } = facts.scene;
   const { node } = facts.cluster;
@@ -256,7 +256,7 @@ const NOTHING: Progress = {
   movedTo: null,
 };
 
-/** Conducts one drill. Always undoes what it did, and says what it could not undo. */
+/** Conducts one drill. It always undoes what it did, and reports what it could not undo. */
 export const conductDrill = async (options: DrillOptions, given: DrillTools): Promise<DrillResult> => {
   const tools = { ...given, tell: (says: string) => given.tell(onOneLine(says)) };
   let progress = NOTHING;

@@ -14,16 +14,19 @@ export interface DrillTools extends FactTools {
   readonly drillCloud: DrillCloud;
   readonly drillCluster: DrillCluster;
   readonly clock: Clock;
-  /** Names this drill. */
+  /** The id of this drill. */
   readonly drill: string;
-  /** Ends the drill early. What it made is removed nevertheless. */
+  /** Ends the drill early. Everything that it created is still removed. */
   readonly signal: AbortSignal;
-  /** Ends the cleanup early, too. */
+  /** Also ends the cleanup early. */
   readonly giveUp: AbortSignal;
   readonly tell: (says: string) => void;
   /** Asks a person whether the machine may be stopped. */
   readonly confirm: (plan: DrillFacts) => Promise<boolean>;
-  /** Fences from here until the signal ends, where nothing is installed. Null where the installed functions have to. */
+  /**
+   * Fences with this command until the signal aborts, if no functions are installed. Null if the installed functions
+   * should fence.
+   */
   readonly fenceHere: ((signal: AbortSignal) => Promise<void>) | null;
 }
 
@@ -31,7 +34,7 @@ export interface DrillOptions {
   readonly target: DrillTarget;
   readonly canary: CanaryOptions;
   readonly checks: Pick<CheckOptions, 'policy' | 'suspendedGroup'>;
-  /** How long each part may take (ms). */
+  /** The time limit of each part (ms). */
   readonly timeout: number;
   /** Only check whether the machine may be stopped. */
   readonly dryRun: boolean;
@@ -43,7 +46,7 @@ export interface DrillResult {
   readonly end: DrillEnd;
   readonly says: string;
   readonly refusals: readonly Refusal[];
-  /** What was known before the stop, or null. */
+  /** The facts before the stop, or null. */
   readonly facts: DrillFacts | null;
   /** When the stop was requested (epoch ms), or null. */
   readonly stoppedAt: number | null;
@@ -57,31 +60,31 @@ export interface DrillResult {
   readonly left: readonly Refusal[];
 }
 
-/** What the drill has done so far, and has to undo. */
+/** What the drill has done so far and must undo. */
 export interface Progress {
   readonly facts: DrillFacts | null;
-  /** The Node may be reserved for this drill. */
+  /** Whether the Node may be reserved for this drill. */
   readonly reserved: boolean;
-  /** Parts of the canary may be there. */
+  /** Whether objects of the canary may exist. */
   readonly made: boolean;
   readonly volume: CanaryView['volume'];
   readonly stoppedAt: number | null;
-  /** The stop may have left, and the last look does not say that the machine runs. */
+  /** Whether the stop may have been sent, and the last look does not say that the machine runs. */
   readonly mayBeOff: boolean;
   readonly recovery: readonly Reached[];
   readonly restart: readonly Reached[];
   readonly movedTo: string | null;
 }
 
-/** Adds to the progress. What a step may have done is noted before it does it, because the step may fail. */
+/** Adds to the progress. The possible effect of a step is noted before the step, because the step may fail. */
 export type Note = (more: Partial<Progress>) => void;
 
-/** How long the answer to a write may take (ms). */
+/** The time limit for the answer to a write (ms). */
 const ANSWER_MS = 30_000;
 
 /**
- * Sends a write that the drill has to undo. It waits for the answer after a first interruption, too: a request that is
- * cut off may still arrive, after the cleanup has looked.
+ * Sends a write that the drill must undo later. It waits for the answer even after an interruption, because an aborted
+ * request may still arrive after the cleanup.
  */
 export const writeNoted = async (
   what: 'reserved' | 'made',
@@ -93,7 +96,7 @@ export const writeNoted = async (
   try {
     await write(AbortSignal.any([clock.timeout(ANSWER_MS), giveUp]));
   } catch (error) {
-    // Nothing was written. What is there belongs to another drill.
+    // Nothing was written. The existing objects belong to another drill.
     if (error instanceof Refused || error instanceof PermissionDenied) note({ [what]: false });
     throw error;
   }
@@ -102,7 +105,7 @@ export const writeNoted = async (
 /** The pause between two looks (ms). */
 export const POLL_MS = 1_000;
 
-/** Returns whether the same call may succeed soon. A missing permission does not come back during a drill. */
+/** Returns whether the same call may succeed soon. A missing permission is not granted during a drill. */
 export const isWorthAnotherTry = (error: unknown): boolean => {
   const known = asCloudfenceError(error);
   return known.retry && !(known instanceof PermissionDenied);

@@ -5,7 +5,7 @@ import type { DrillFacts, Refusal } from './checks.ts';
 import { targetOf, type DrillOptions, type DrillTools, POLL_MS, type Progress } from './tools.ts';
 import { lookAtMachine, startMachine } from './machine.ts';
 
-/** Undoes what a drill did, whatever has happened, and says what is left. */
+/** Undoes what a drill did, whatever has happened, and reports what is left. */
 
 const startAgain = async (tools: DrillTools, { machine, drilled }: DrillFacts): Promise<readonly Refusal[]> => {
   const target = targetOf(machine);
@@ -20,7 +20,7 @@ const startAgain = async (tools: DrillTools, { machine, drilled }: DrillFacts): 
   }
 };
 
-/** A machine that ran after its start may be off by now. */
+/** Checks whether a machine that ran after its start is off again. */
 const offAfterAll = async (tools: DrillTools, { machine, drilled }: DrillFacts): Promise<readonly Refusal[]> => {
   const target = targetOf(machine);
   const look = (signal: AbortSignal) => lookAtMachine(target, tools, signal);
@@ -31,10 +31,10 @@ const offAfterAll = async (tools: DrillTools, { machine, drilled }: DrillFacts):
   return said === null ? [] : [{ says: `${target.machine} may be off: ${said}`, remedy: drilled.startCommand }];
 };
 
-/** How long a machine that runs again may take until its Node has no fence (ms). */
+/** The time limit for the release of the Node after its machine runs again (ms). */
 const RELEASE_MS = 10 * 60_000;
 
-/** Looks in a row that have to show no fence. A write that was cut off by an interruption may still arrive. */
+/** How many looks in a row must show no fence. A write that was aborted by an interruption may still arrive. */
 const FREE_FOR = 3;
 
 const isFree = async (node: string, { drillCluster }: DrillTools, signal: AbortSignal): Promise<boolean> => {
@@ -42,7 +42,7 @@ const isFree = async (node: string, { drillCluster }: DrillTools, signal: AbortS
   return seen === null || !bearsFence(seen);
 };
 
-/** @throws Unavailable when the time is up, or the reason of the signal */
+/** @throws Unavailable at the deadline, or the reason of the signal */
 const untilFree = async (node: string, tools: DrillTools, signal: AbortSignal): Promise<void> => {
   const { clock, tell } = tools;
   const ends = clock.now().mono + RELEASE_MS;
@@ -64,7 +64,7 @@ const untilFree = async (node: string, tools: DrillTools, signal: AbortSignal): 
   }
 };
 
-/** Fences and releases from here, if nothing is installed that would, until the Node has no fence. */
+/** Fences and releases with this command, if no functions are installed, until the Node has no fence. */
 const release = async (node: string, tools: DrillTools): Promise<void> => {
   const ending = new AbortController();
   const signal = AbortSignal.any([tools.clock.timeout(RELEASE_MS), tools.giveUp]);
@@ -77,7 +77,7 @@ const release = async (node: string, tools: DrillTools): Promise<void> => {
   }
 };
 
-/** While the machine is off, its fence is right, and only a look says whether there is one. */
+/** While the machine is off, a fence is correct, so only a single look checks whether there is one. */
 const lookOnce = async (node: string, tools: DrillTools): Promise<void> => {
   const look = (signal: AbortSignal) => isFree(node, tools, signal);
   if (!(await untilUndone(look, () => true, tools))) throw new Unavailable(`Node ${node} is fenced`);
@@ -118,7 +118,7 @@ const undoStop = async (
   return { off, fenced: await takeFenceBack(node, tools, off.length === 0) };
 };
 
-/** Undoes everything, and returns what is left with the commands for it. */
+/** Undoes everything, and returns what is left, with the commands for it. */
 export const undo = async (
   options: DrillOptions,
   tools: DrillTools,

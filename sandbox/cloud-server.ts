@@ -44,7 +44,10 @@ const listenOn = async (server: Server, port: number): Promise<number> => {
   return typeof address === 'object' && address !== null ? address.port : port;
 };
 
-/** Returns what closes a server at once, with connections on which nothing was asked, or TLS does not stand yet. */
+/**
+ * Returns a function that closes a server immediately, including connections without a request or without a complete
+ * TLS handshake.
+ */
 export const closerOf = (server: Server): (() => Promise<void>) => {
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {

@@ -1,4 +1,4 @@
-/** A violation: data may be lost, which must never happen. */
+/** A violation of an invariant: data may be lost. */
 export interface InvariantViolation {
   readonly at: number;
   readonly what: string;

@@ -10,7 +10,7 @@ export type DriverAnswer = 'done' | 'pending' | { readonly error: string };
 export interface UnderlyingCloud<Parts> {
   /** CSI driver whose volumes live in this cloud, such as `ebs.csi.aws.com`. */
   readonly driver: string;
-  /** Whether the guest executes instructions. True until the guest really stops, also during the shutdown. */
+  /** Whether the guest executes instructions. True until the guest has really stopped, also during the shutdown. */
   readonly guestAlive: (world: World<Parts>, machine: string) => boolean;
   /** Whether the guest is shutting down. Omitted for a cloud that does not report it. */
   readonly guestStopping?: (world: World<Parts>, machine: string) => boolean;
@@ -18,16 +18,13 @@ export interface UnderlyingCloud<Parts> {
   readonly bootOf: (world: World<Parts>, machine: string) => string;
   /** The questions of a cloud controller manager. */
   readonly existence: (world: World<Parts>, machine: string) => 'exists' | 'shut-down' | 'gone';
-  /** ControllerPublishVolume and ControllerUnpublishVolume: called again until they answer other than `pending`. */
+  /** ControllerPublishVolume and ControllerUnpublishVolume. They are called again while they return `pending`. */
   readonly publish: (world: World<Parts>, handle: string, machine: string) => DriverAnswer;
   readonly unpublish: (world: World<Parts>, handle: string, machine: string) => DriverAnswer;
   /** CreateVolume and DeleteVolume. A disk is deleted when nothing holds it. Returns the handle of the new disk. */
   readonly provision?: (world: World<Parts>, zone: string) => string;
   readonly deprovision?: (world: World<Parts>, handle: string) => void;
-  /**
-   * The guest mounts or unmounts a disk that is attached to it; a disk that is taken from under a mount is a violation,
-   * and is recorded.
-   */
+  /** The guest mounts or unmounts an attached disk. If a mounted disk is detached, this is recorded as a violation. */
   readonly mount: (world: World<Parts>, handle: string, machine: string) => boolean;
   readonly unmount: (world: World<Parts>, handle: string, machine: string) => void;
 }

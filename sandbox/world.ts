@@ -1,7 +1,7 @@
 /**
- * The embedded world: plain data, a virtual clock, and a queue of scheduled calls. Nothing in it knows real time or
- * chance, so one seed is one history; and because all of it is plain data, a test can fork it anywhere and try both
- * ways.
+ * The embedded world: plain data, a virtual clock, and a queue of scheduled calls. It uses neither real time nor real
+ * randomness, so the same seed always gives the same history. Because it is plain data, a test can fork it anywhere and
+ * try both continuations.
  */
 
 /** A scheduled call. `actor` is looked up by name, so that the queue of calls can be copied. */
@@ -30,8 +30,8 @@ export interface World<Parts> {
   /** Returns the next number of the seeded sequence, 0 ≤ n < 1. */
   readonly random: () => number;
   /**
-   * Calls the actor after `delay` ms of virtual time. An actor has one call at a time for each `about`, and keeps the
-   * earlier one.
+   * Calls the actor after `delay` ms of virtual time. An actor has only one scheduled call for each `about`, and keeps
+   * the earlier one.
    */
   readonly schedule: (actor: string, delay: number, about?: string) => void;
   /** Advances virtual time and runs everything that is due, in order. */

@@ -202,7 +202,7 @@ interface Target {
 interface GrantElsewhere extends Grant {
   /** Null for the subscription itself. */
   readonly target: Target | null;
-  /** Azure's own role exists already. The others are made by the template. */
+  /** Azure's own roles already exist. The template creates the others. */
   readonly isBuiltIn: boolean;
 }
 
@@ -279,7 +279,7 @@ export const customGrants = (install: Install): readonly GrantElsewhere[] => [
 ];
 
 /**
- * Returns the assignments of these roles. The install's own deployment makes the identity. In a group that does not
+ * Returns the assignments of these roles. The install's own deployment creates the identity. In a group that does not
  * belong to the install, only the assignment is deployed.
  */
 export const customAssignments = (install: Install): readonly TemplateResource[] => {

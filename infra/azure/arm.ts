@@ -16,8 +16,8 @@ import { toCloudfenceError } from '../../providers/azure/errors.ts';
 import type { RestOptions } from '../../providers/azure/rest.ts';
 
 /**
- * The calls of Azure Resource Manager (ARM) that a deployment makes, and calls to hosts that accept the same token or a
- * key of their own.
+ * The calls to Azure Resource Manager (ARM) of a deployment, and calls to hosts that accept the same token or their own
+ * key.
  */
 
 interface Call {
@@ -28,7 +28,7 @@ interface Call {
   readonly headers?: Readonly<Record<string, string>>;
   /** The scope of the token for another host. Null if the call needs no token. */
   readonly scope?: string | null;
-  /** Any answer is final. By default, an error of the server is asked about again. */
+  /** Any answer is final. By default, the call is repeated after a server error. */
   readonly once?: boolean;
 }
 

@@ -65,7 +65,7 @@ const keys = z.record(z.string(), z.unknown()).transform((all, context) => {
 });
 
 /**
- * Returns the key of a function. An app without the function stopped halfway through a deployment, or never received
+ * Returns the key of a function. If an app lacks the function, a deployment stopped halfway, or the app never received
  * its package. Its earlier actions are unknown.
  * @throws Refused if the app has no such function
  */
@@ -81,7 +81,7 @@ const keyOf = async (arm: Arm, { site, siteId }: FunctionApp, name: string): Pro
 /**
  * Returns what a function answers to a call with its key at the host that the app reports. Returns undefined if ARM
  * says that the app does not exist. Any other obstacle throws, because a removal must not treat a missing answer as "no
- * Node is fenced". The call is sent once, because a function that failed would run again, for minutes.
+ * Node is fenced". The call is sent only once, because a failed function would run again for minutes.
  */
 export const invokeFunction = async (arm: Arm, install: Install, name: string, payload: unknown): Promise<unknown> => {
   const called = appOf(name);

@@ -83,7 +83,7 @@ const deploymentBody = (install: Install) => ({ ...previewBody(install), tags: {
 
 const deployed = z.object({ tags: z.record(z.string(), z.string()).nullish() });
 
-/** Reports whether the last deployment that Azure remembers used this exact template. */
+/** Returns whether the last deployment in Azure's history used this exact template. */
 export const isLastDeployed = async (arm: Arm, install: Install): Promise<boolean> => {
   const answer = await arm.find({ method: 'GET', path: pathOf(install) });
   return answer !== null && deployed.parse(answer.body).tags?.[TEMPLATE] === hashOf(install);
@@ -127,7 +127,7 @@ const isChange = ({ propertyChangeType, after, children }: Difference): boolean 
 
 const known = (one: Change): Change => (one.delta ? { ...one, delta: one.delta.filter(isChange) } : one);
 
-/** Reports whether a change counts. A modification without a relevant difference does not. */
+/** Returns whether a change counts. A modification without a relevant difference does not count. */
 const counts = ({ changeType, delta }: Change): boolean =>
   !UNCHANGED.has(changeType) && !(changeType === 'Modify' && delta?.length === 0);
 
@@ -146,7 +146,7 @@ export const previewDeployment = async (arm: Arm, install: Install): Promise<rea
   return changes.parse(answer.body).properties.changes.map(known).filter(counts);
 };
 
-/** Deletes only the deployment's entry in the history. `removal.ts` removes the resources that it made. */
+/** Deletes only the deployment's entry in the history. `removal.ts` removes the resources that it created. */
 export const deleteDeploymentEntry = async (arm: Arm, install: Install): Promise<void> => {
   if (await arm.find({ method: 'GET', path: pathOf(install) }))
     await runOperation(arm, { method: 'DELETE', path: pathOf(install) });

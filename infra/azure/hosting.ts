@@ -56,7 +56,7 @@ const storage = (install: Install): readonly TemplateResource[] => {
   ];
 };
 
-/** A rule that deletes what has not been written for so many days. */
+/** A rule that deletes blobs that have not been written for this number of days. */
 const forgets = (name: string, daysAfterModificationGreaterThan: number, prefix: string): object => ({
   name,
   type: 'Lifecycle',
@@ -67,7 +67,7 @@ const forgets = (name: string, daysAfterModificationGreaterThan: number, prefix:
   },
 });
 
-/** The container of incidents, in the storage of the app that fences, and the rules that end their time. */
+/** The container of incidents, in the storage of the app that fences, and the rules that delete old incidents. */
 const incidentStorage = ({ names, parameters }: Install): readonly TemplateResource[] => {
   const { storage, storageId } = names.apps.app;
   const rules = [

@@ -155,8 +155,8 @@ const sweepsFor = (ms: number, every: number): number => (every > ms ? 1 : Math.
 const windowOfSweeps = (every: number): LogAlert['window'] => (every > FIVE_MINUTES ? 'PT3H' : 'PT15M');
 
 /**
- * Alerts on sweeps: a machine that every sweep within five minutes found dead and unfenced, and no sweep at all for a
- * while.
+ * Alerts on sweeps: a machine that every sweep within five minutes found dead and unfenced, and no sweep at all for
+ * some time.
  */
 const sweepLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAlert[] => [
   {
@@ -177,7 +177,7 @@ const sweepLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAl
   },
 ];
 
-/** What stands for too long is looked at four times an hour, which Azure charges less for. */
+/** Fences that last too long are checked four times an hour, which costs less. */
 const overdueLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAlert[] => {
   const whileCounted = (metric: string) =>
     ({

@@ -38,8 +38,8 @@ export const removeInstall = async (arm: Arm, install: Install, say: ReportProgr
 };
 
 /**
- * Removes what an earlier deployment made and this one no longer wants, because a template adds and changes resources
- * but never removes any.
+ * Removes what an earlier deployment created and this one no longer needs, because a template adds and changes
+ * resources but never removes any.
  */
 
 const listed = z.object({

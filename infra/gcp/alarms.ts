@@ -87,7 +87,7 @@ const deletePolicy = async (api: Api, { name, displayName }: ExistingPolicy, say
   say(`alarm ${displayName}: removed`);
 };
 
-/** Makes each alarm of the table exactly once, and removes those that are no longer in it. */
+/** Creates each alarm of the table exactly once, and removes alarms that are no longer in it. */
 export const ensureAlarms = async (api: Api, install: Install, say: ReportProgress): Promise<void> => {
   const there = await listOwnPolicies(api, install);
   const wanted = alertPolicies(install);

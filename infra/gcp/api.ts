@@ -217,7 +217,10 @@ export const waitForOperation = async (
   if (!current.done) throw new Unavailable(`${what} did not finish within ten minutes`);
 };
 
-/** Retries what succeeds with time: a new resource or grant does not take effect everywhere at once. */
+/**
+ * Retries calls that succeed after some time, because a new resource or grant does not take effect everywhere
+ * immediately.
+ */
 
 const SECOND = 1_000;
 const FIRST_PAUSE_MS = SECOND;
@@ -236,8 +239,8 @@ interface RetryRule {
 }
 
 /**
- * Asks again, with longer and longer pauses, until the answer is final or the time is over. Returns the last answer,
- * whatever it is.
+ * Asks again, with growing pauses, until the answer is final or the time limit is reached. Returns the last answer,
+ * even if it is a failure.
  */
 export const retryUntilFinal = async (
   api: Pick<Api, 'wait'>,

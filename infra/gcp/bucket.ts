@@ -6,9 +6,8 @@ import { projectNumberOf } from './grants.ts';
 import type { Install } from './install.ts';
 
 /**
- * The bucket that keeps what happened. Nobody outside the project can read it, it forgets by age, and it stays when the
- * install is removed.
- * https://cloud.google.com/storage/docs/json_api/v1/buckets
+ * The bucket that stores incidents. Nobody outside the project can read it, it deletes old objects, and it is kept when
+ * the install is removed. https://cloud.google.com/storage/docs/json_api/v1/buckets
  */
 
 /** Test events of the doctor are kept there for a day. */
@@ -45,8 +44,8 @@ export const incidentBuckets = ({ names, parameters }: Install): readonly Resour
 const bucketOwner = z.looseObject({ projectNumber: z.string() });
 
 /**
- * Verifies that no other project has the bucket. The names of buckets are global, and everybody can guess this one.
- * @throws Refused if another project has it
+ * Verifies that the bucket does not belong to another project. Bucket names are global, and anyone can guess this one.
+ * @throws Refused if it belongs to another project
  */
 export const refuseForeignBucket = async (api: Api, install: Install): Promise<void> => {
   for (const { what, host, path } of incidentBuckets(install)) {

@@ -46,7 +46,7 @@ const dataSet = (filter: string, aligner: Aligner, legendTemplate: string, stack
   },
 });
 
-/** A log-based metric counts the lines with a value, so its sum stands in for the highest value as well. */
+/** A log-based metric counts the lines with a value, so its sum is also used for the highest value. */
 const ofSeries =
   ({ prefix }: Install, { stacked }: Panel) =>
   ({ metric, outcome, stat }: Series): object =>
@@ -108,7 +108,7 @@ const listOwnDashboards = async (api: Api, { names, prefix }: Install): Promise<
 const deleteDashboard = (api: Api, { name }: ExistingDashboard, say: ReportProgress): Promise<unknown> =>
   ensureAbsent(api, { what: `dashboard ${name}`, host: 'monitoring', path: `v1/${name}` }, say);
 
-/** Makes the dashboard exactly once. The ETag keeps a change that someone makes at the same time. */
+/** Makes the dashboard exactly once. The ETag preserves a change that someone makes at the same time. */
 export const ensureDashboard = async (api: Api, install: Install, say: ReportProgress): Promise<void> => {
   const wanted = dashboardOf(install);
   const [found, ...more] = await listOwnDashboards(api, install);

@@ -71,7 +71,7 @@ const functionsOf = async (
   return (name) => addresses.get(name) ?? install.names.address(name);
 };
 
-/** Deploys in the order of dependencies. Events start last, when everything that receives them exists. */
+/** Deploys in the order of dependencies. Events start last, after everything that receives them exists. */
 const deploy = async (
   closed: Api,
   install: Install,
@@ -100,8 +100,8 @@ const deploy = async (
 };
 
 /**
- * Removes in reverse order and stops the events first. The custom role stays without a binding: identities.ts explains
- * why. The bucket of incidents stays, because people read it later.
+ * Removes in reverse order and stops the events first. The custom role is kept without a binding: identities.ts
+ * explains why. The bucket of incidents is kept, because people may read it later.
  */
 const remove = async (api: Api, install: Install, say: ReportProgress): Promise<void> => {
   const goAway = async (resources: readonly Resource[]): Promise<void> => {
@@ -138,7 +138,7 @@ const info = async (api: Api, install: Install): Promise<readonly string[]> => {
 
 const invoke = async (api: Api, install: Install, name: string, payload: unknown): Promise<unknown> => {
   const present = await readFunction(api, install, name);
-  // An empty answer counts as an answer. Only a missing function has none.
+  // An empty answer counts as an answer. Only a missing function gives no answer.
   if (present)
     return (await api.invoke(functionUrl(install, name, present), install.names.address(name), payload)) ?? null;
   const others = await functionsInAllRegions(api, install);

@@ -65,7 +65,7 @@ export const findResource = async (
 };
 
 /**
- * Creates the resource, changes it, or leaves it. Returns the API's last answer about it.
+ * Creates or changes the resource, or leaves it unchanged. Returns the API's last answer about it.
  * @throws Refused if it exists in another state and cannot be changed
  */
 export const ensure = async (api: Api, resource: Resource, say: ReportProgress): Promise<HttpResponse['body']> => {

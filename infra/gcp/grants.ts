@@ -82,7 +82,10 @@ export const grantsOutsideInstall = (
   ],
 });
 
-/** Returns the grants to keep incidents and to tell them, as far as the install made the bucket and the topic. */
+/**
+ * Returns the grants for storing incidents and publishing messages about them, if the install created the bucket and
+ * the topic.
+ */
 export const incidentGrants = (install: Install): readonly RoleBinding[] => {
   const { names, parameters } = install;
   const member = serviceAccount(names.runner);
@@ -94,7 +97,7 @@ export const incidentGrants = (install: Install): readonly RoleBinding[] => {
   ];
 };
 
-/** Returns the grants on the install's own resources. They disappear with those resources. */
+/** Returns the grants on the install's own resources. They are deleted with those resources. */
 export const grantsOnOwnResources = ({ names }: Install, agent: string): readonly RoleBinding[] => [
   { on: ofPubSub(names.topic('again')), role: PUBLISHER, member: serviceAccount(names.runner) },
   { on: ofPubSub(names.topic('dead-letters')), role: PUBLISHER, member: serviceAccount(names.runner) },

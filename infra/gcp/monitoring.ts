@@ -17,7 +17,7 @@ type Threshold =
 interface AlarmText {
   /** The label of its policy, by which the next deployment finds it. */
   readonly name: string;
-  /** Says to the person who gets the alarm what is wrong and where to look. */
+  /** Tells the person who gets the alarm what is wrong and what to check. */
   readonly says: string;
 }
 
@@ -83,7 +83,7 @@ const linesOfRuns: readonly Line[] = [
   ),
 ];
 
-/** One sweep of three is enough, so that a sweep that is a little late does not end the alarm. */
+/** One of three sweeps is sufficient, so that a slightly late sweep does not end the alarm. */
 const overdueLines = (sweepEvery: number): readonly Line[] => [
   {
     name: metricNames.fencedForADay,
@@ -139,7 +139,7 @@ const linesOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Line[]
 
 const lines = (install: Install): readonly Line[] => [...linesOfRuns, ...linesOfSweeps(install)];
 
-/** What Google itself measures about the install's resources. */
+/** An alarm on what Google itself measures about the install's resources. */
 interface MetricAlarm extends AlarmText {
   readonly filter: string;
   readonly aligner: 'ALIGN_MAX' | 'ALIGN_SUM';
@@ -241,7 +241,7 @@ const policy = (install: Install, { name, says, filter, aligner, threshold, by }
     // Google's answers leave out a zero.
     ...(limit !== 0 && { thresholdValue: limit }),
     duration: durationText(MINUTE),
-    // No log line means no measurement, which is good, unless a line was expected.
+    // The absence of log lines means that there is nothing to report, unless a line was expected.
     evaluationMissingData: isFew ? 'EVALUATION_MISSING_DATA_ACTIVE' : 'EVALUATION_MISSING_DATA_INACTIVE',
     aggregations: [
       {

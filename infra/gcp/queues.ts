@@ -4,14 +4,14 @@ import { type Install, durationText } from './install.ts';
 
 const DAY_S = 86_400;
 /**
- * The longest time that Pub/Sub waits for an answer (s). A function that takes longer is called twice, which does no
- * harm.
+ * The longest time that Pub/Sub waits for an answer (s). A function that takes longer is called twice, which is
+ * harmless.
  */
 const LONGEST_ACK_S = 600;
 
 const topicNames = ['events', 'again', 'dead-letters'] as const;
 
-/** The topic that gets a message for each fence, refusal, and release. The install subscribes to nothing there. */
+/** The topic that gets a message for each fence, refusal, and release. The install itself has no subscription on it. */
 export const INCIDENT_TOPIC = 'incidents';
 
 export const topics = ({ names, parameters }: Install): readonly Resource[] =>
@@ -87,7 +87,7 @@ const HOUR = 60 * MINUTE;
 
 const cron = (every: number): string => (every === HOUR ? '0 * * * *' : `*/${every / MINUTE} * * * *`);
 
-/** Returns the schedule of the sweep. A failed sweep is not retried, because the next one comes soon enough. */
+/** Returns the schedule of the sweep. A failed sweep is not retried, because the next one follows soon. */
 export const sweepSchedule = ({ names, parameters }: Install, uri: string): Resource => {
   const wanted = {
     schedule: cron(parameters.sweepEvery),
@@ -112,14 +112,13 @@ export const sweepSchedule = ({ names, parameters }: Install, uri: string): Reso
 };
 
 /**
- * The filter of the log sink. It passes the end of every call that switches an instance on or off, and what Google and
- * the guest do on their own, for example at the end of a time limit or when a key is missing. Google adds to the latter
- * over time, so the filter passes all of those except the ones that leave an instance up. Each entry is a hint to look.
- * Entries that can lead to the release of a fence count as well.
+ * The filter of the log sink. It selects the end of every call that starts or stops an instance, and events that Google
+ * or the guest causes, for example at the end of a time limit or if a key is missing. Google adds more of these events
+ * over time, so the filter selects all of them except those that leave an instance running. Each entry is a hint to
+ * look. It also selects entries that can lead to the release of a fence.
  *
  * In the query language OR binds tighter than AND, so every parenthesis is needed. A backslash has a meaning in its
- * texts, so the filter contains none.
- * https://cloud.google.com/logging/docs/view/logging-query-language
+ * texts, so the filter contains none. https://cloud.google.com/logging/docs/view/logging-query-language
  */
 export const logFilter = [
   'resource.type="gce_instance" AND (',
@@ -129,7 +128,7 @@ export const logFilter = [
     `${[...harmlessSystemEvents].join('|')})$"))`,
 ].join(' ');
 
-/** Publishes every log entry about a machine that goes or comes to the events topic. */
+/** Publishes every log entry about a machine that starts or stops to the events topic. */
 export const logSink = ({ names, prefix }: Install): Resource => {
   const body = {
     name: `${prefix}-events`,

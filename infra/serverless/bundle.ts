@@ -7,7 +7,7 @@ import util from 'node:util';
 
 const TARGET = 'node24';
 
-/** Only the CLI drills. What a drill asks the cloud would be in the parts that every function loads. */
+/** Only the CLI runs drills. Otherwise, the cloud calls of a drill would be part of what every function loads. */
 const withoutDrills: Plugin = {
   name: 'without-drills',
   setup: (build) => {
@@ -18,11 +18,11 @@ const withoutDrills: Plugin = {
 };
 
 /**
- * Bundles one handler into a folder: `index.js`, and one more file for each part that is loaded on first use. The parts
- * share their code, so an error class is the same class everywhere. Everything is CommonJS, which starts fastest in
- * Lambda and its emulators. esbuild can split only ES modules, so each part is converted afterwards.
+ * Bundles one handler into a folder: `index.js`, and one more file for each part that is loaded at its first use. The
+ * parts share their code, so an error class is the same class everywhere. Everything is CommonJS, which starts fastest
+ * in Lambda and its emulators. esbuild can split only ES modules, so each part is converted afterwards.
  *
- * @returns what the bundle is made of
+ * @returns the inputs of the bundle
  */
 export const bundleFunction = async (root: string, entry: string, outdir: string): Promise<Metafile> => {
   const { parts, metafile } = await partsOf(root, entry);

@@ -71,7 +71,7 @@ const commands = {
 };
 
 /**
- * Reports a cloud's refusal or missing answer in one sentence, because its stack does not help the person who deploys.
+ * Reports a cloud's refusal or missing answer in one sentence, because the stack does not help the person who deploys.
  */
 const inWords =
   ({ classes }: Serverless, act: () => void | Promise<void>) =>

@@ -35,7 +35,7 @@ export const parametersFromCommandLine = (params: readonly string[]): RawParamet
     }),
   );
 
-/** What the plugin for clouds other than AWS requires of each of them. */
+/** The interface that each cloud other than AWS implements for the plugin. */
 
 interface Deployment {
   readonly service: string;
@@ -56,7 +56,7 @@ export type ReportProgress = (line: string) => void;
 export interface Deployer {
   /** Creates everything that is missing and changes what differs. It leaves the rest as it is. */
   readonly deploy: (functions: readonly PackagedFunction[], say: ReportProgress) => Promise<void>;
-  /** Reports what `deploy` would change, and changes nothing. Absent if the cloud does not know. */
+  /** Reports what `deploy` would change, and changes nothing. Absent if the cloud cannot show that. */
   readonly preview?: (say: ReportProgress) => Promise<void>;
   /** Removes everything that `deploy` makes, and ignores what is already gone. */
   readonly remove: (say: ReportProgress) => Promise<void>;

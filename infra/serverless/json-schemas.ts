@@ -8,14 +8,14 @@ import { deploymentParameters } from './parameter-schema.ts';
 import { DEFAULTS } from './parameters.ts';
 
 /**
- * JSON Schemas of the configuration file and of each cloud's stage file, for editors: names to complete, and a mark at
- * a name or a value that is wrong. They say less than Cloudfence, which checks everything again.
+ * JSON Schemas of the configuration file and of each cloud's stage file, for editors: they complete names, and mark
+ * wrong names and values. They are less strict than Cloudfence, which validates everything again.
  * https://json-schema.org/draft/2020-12
  */
 
 type JsonSchema = z.core.JSONSchema.JSONSchema;
 
-/** Describes what people write: for example a duration, and not the milliseconds that it becomes. */
+/** Describes the input format: for example, a duration and not the milliseconds to which it is converted. */
 const inputSchema = (schema: z.ZodType): JsonSchema => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
 
 const propertyIn = ({ properties = {} }: JsonSchema, name: string): JsonSchema | null => {
@@ -45,7 +45,7 @@ interface Stage {
   readonly defaults: string;
 }
 
-/** A stage's file names only what differs from the defaults, and null is a value of its own. */
+/** A stage file contains only values that differ from the defaults, and null is a valid value. */
 const stageSchema = async (root: string, { cloud, parameters, defaults }: Stage): Promise<JsonSchema> => {
   const sources = [parameters, configurationSchema].map(inputSchema);
   const properties = (await parametersIn(root, defaults)).map(({ name, description }): [string, JsonSchema] => {

@@ -1,13 +1,13 @@
 import { metricNames } from '../../functions/metrics.ts';
 import type { OutcomeKind } from '../../fencing/model/outcome.ts';
 
-/** What the dashboard shows on every cloud. Each cloud draws these panels, and adds what it measures itself. */
+/** The panels of the dashboard on every cloud. Each cloud draws these panels, and adds its own measurements. */
 
 /** A line in a panel: one metric, or the part of it with one outcome. */
 export interface Series {
   readonly metric: string;
   readonly outcome?: OutcomeKind;
-  /** How the values within a period become one. */
+  /** How the values within a period are combined. */
   readonly stat: 'sum' | 'maximum' | 'p99';
 }
 
@@ -23,7 +23,7 @@ const sumsOf = (...names: readonly string[]): readonly Series[] => names.map((me
 const maximaOf = (...names: readonly string[]): readonly Series[] =>
   names.map((metric) => ({ metric, stat: 'maximum' }));
 
-/** Panels of Cloudfence's own metrics. `Refusals` is left out, because its reasons are no fixed list. */
+/** Panels of Cloudfence's own metrics. `Refusals` is left out, because its reasons are not a fixed list. */
 export const panels: readonly Panel[] = [
   {
     title: 'Ends of runs',

@@ -77,7 +77,7 @@ export interface CheckedParameters {
   readonly faults: readonly string[];
 }
 
-/** Lambda allows 4 KB for all variables of a function, and the other variables fit into what this leaves (bytes). */
+/** Lambda allows 4 KB for all variables of a function. This limit leaves room for the other variables (bytes). */
 const MOST_SETTINGS = 3_000;
 
 const sizeFaults = (settings: string): readonly string[] =>

@@ -21,8 +21,9 @@ const SCHEMA =
   /^(?<name>(?:export )?const \w+(?:: [^=]+)? =)\s+(?<schema>z\s*\.[\s\S]*?);\n(?=\n*(?:[^\s)}\]]|(?![\s\S])))/gm;
 
 /**
- * A schema that is made at its first use: what is read from it is read from the made one. A cold start loads many
- * schemas and uses few, and no other part of our own code takes it longer than to make them.
+ * A schema that is created at its first use: reading a property of it reads that property of the created schema. A cold
+ * start loads many schemas but uses few, and creating schemas takes longer than any other part of Cloudfence's own
+ * code.
  */
 const LAZY_SCHEMA = `
 export const lazySchema = (make) => {
@@ -39,13 +40,13 @@ const replaced = (text: string, part: string | RegExp, by: string, file: string)
   throw new Error(`${file} has no ${part}: update slim-zod.ts`);
 };
 
-/** A format as a method of a text, which the bundle does not have. */
+/** A format as a method of a string schema, which the bundle does not contain. */
 const ofText =
   /z\s*\.string\(\)(?:\s*\.\w+\([^()]*\))*\s*\.(?<format>email|url|uuid|guid|ip\w+|cidr\w+|base64\w*|datetime|date|time|duration|jwt)\(/;
 
 /**
- * Returns one of our modules with schemas that are made at their first use. An import of `z` by name would keep all of
- * Zod, and one of the namespace keeps what is used of it.
+ * Returns a module of Cloudfence with schemas that are created at their first use. Importing `z` by name would keep all
+ * of Zod. Importing the namespace keeps only what is used.
  */
 const withLazySchemas = (text: string, file: string): string => {
   const { format } = ofText.exec(text)?.groups ?? {};
@@ -55,7 +56,7 @@ const withLazySchemas = (text: string, file: string): string => {
     .replaceAll(SCHEMA, '$<name> /* @__PURE__ */ lazySchema(() => $<schema>);\n');
 };
 
-/** Returns a module with the same exports, each of which fails. */
+/** Returns a module with the same exports, each of which throws. */
 const absent = (text: string): string => {
   const names = [...text.matchAll(/^export (?:const|function) (\w+)/gm)].flatMap(([, name]) => name ?? []);
   const renamed = [...text.matchAll(/^export \{ \w+ as (\w+) \};$/gm)].flatMap(([, name]) => name ?? []);
@@ -64,9 +65,9 @@ const absent = (text: string): string => {
 };
 
 /**
- * Keeps only what is used of Zod. Zod contains fifty languages, JSON Schemas, and formats that are methods, and its
- * index names them all. Zod also writes code for each schema at its first use, which costs a cold start more than it
- * saves.
+ * Keeps only the used parts of Zod. Zod contains fifty languages, JSON Schemas, and formats as methods, and its index
+ * exports all of them. Zod also compiles code for each schema at its first use, which takes more time in a cold start
+ * than it saves.
  */
 export const slimZod: Plugin = {
   name: 'slim-zod',

@@ -4,11 +4,11 @@ import type { Hooks, Serverless, Template, TemplateResource } from './service.ts
  * Evaluates `When` and `OneForEach` in the project's YAML.
  *
  * `When` belongs to a resource (`Metadata: { When: … }`) or to any object in its properties, such as a statement of a
- * policy. If its value is false, the object is left out; otherwise the object stays without `When`. A text as its value
- * names a condition of CloudFormation, which then decides.
+ * policy. If its value is false, the object is left out; otherwise the object stays without `When`. If its value is a
+ * string, it names a CloudFormation condition, which then decides.
  *
- * `OneForEach` in a statement of a policy lists conditions. The statement is made once for each, with a number after
- * its Sid from the second on. An empty list gives one resource without a condition.
+ * `OneForEach` in a statement of a policy lists conditions. The statement is repeated for each condition, with a number
+ * after its Sid from the second one on. An empty list gives one resource without a condition.
  */
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -46,7 +46,7 @@ const withoutConditions = (value: unknown): unknown => {
   return condition === null ? fields : { 'Fn::If': [condition, fields, { Ref: 'AWS::NoValue' }] };
 };
 
-/** Returns the names of the resources that a value refers to. CloudFormation creates those first anyway. */
+/** Returns the names of the resources that a value refers to. CloudFormation creates those first in any case. */
 export const referencedResources = (value: unknown): ReadonlySet<string> => {
   if (Array.isArray(value)) return new Set(value.flatMap((one) => [...referencedResources(one)]));
   if (!isFields(value)) return new Set();
@@ -60,8 +60,8 @@ const named = (key: string, value: unknown): readonly string[] | null => {
 };
 
 /**
- * Returns the dependencies that references do not already express. `serverless` repeats the others, and cfn-lint
- * complains about that.
+ * Returns the dependencies that references do not already express. `serverless` repeats the others, which cfn-lint
+ * reports as an error.
  */
 const explicitDependencies = ({ DependsOn = [], Properties }: TemplateResource): readonly string[] => {
   const implied = referencedResources(Properties);

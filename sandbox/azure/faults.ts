@@ -1,11 +1,11 @@
-/** A failure of a call: an error response, a broken connection, or no response at all. */
+/** An injected failure of a call: an error response, a broken connection, or no response at all. */
 export type InjectedFailure =
   | { readonly kind: 'error'; readonly code: string; readonly status: number }
   | { readonly kind: 'drop' }
   | { readonly kind: 'hang' };
 
 export interface Fault {
-  /** The call that it strikes, such as `machine.get` or `machine.attachDetachDataDisks`; null strikes any. */
+  /** The call that fails, such as `machine.get` or `machine.attachDetachDataDisks`; null means any. */
   readonly call: string | null;
   /** A part that the path of the call must contain, in lower case. */
   readonly path: string;
@@ -32,7 +32,7 @@ export interface FaultyCall {
   readonly path: string;
 }
 
-/** Uses the first fault that matches the call once. */
+/** If a fault matches the call, uses it once. */
 export const strike = (azure: Struckable, when: Fault['when'], { call, path }: FaultyCall): InjectedFailure | null => {
   const fits = (fault: Fault): boolean =>
     fault.when === when && fault.times > 0 && (fault.call === null || fault.call === call) && path.includes(fault.path);

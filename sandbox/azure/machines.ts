@@ -13,7 +13,10 @@ export const SETTLE_MACHINE = 'azure.settle-machine';
 export const SHOW_STARTING = 'azure.show-starting';
 export const LET_DISKS_GO = 'azure.let-disks-go';
 
-/** One operation at a time: another one is declined, and a power-off or deallocation pushes a softer one aside. */
+/**
+ * A machine accepts only one operation at a time. Another operation is rejected, except that a power-off or
+ * deallocation replaces a softer one.
+ */
 const free = (machine: Machine): void => {
   if (machine.operation !== null) throw busy(machine.name);
 };

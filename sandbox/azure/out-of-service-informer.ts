@@ -27,8 +27,9 @@ const judge = (world: Watched, node: NodeObject, late: number): void => {
 };
 
 /**
- * Azure's cloud controller puts a Node that is not Ready and shut down out of service, late, because it goes by a
- * cache, and takes that back as soon as the Node is Ready. https://github.com/kubernetes-sigs/cloud-provider-azure
+ * Azure's cloud controller sets the out-of-service taint on a Node that is not Ready and shut down. It does so late,
+ * because it uses a cache, and removes the taint as soon as the Node is Ready.
+ * https://github.com/kubernetes-sigs/cloud-provider-azure
  */
 export const watchNodes = (world: Watched): void => {
   world.schedule(WATCH_NODES, EVERY_MS);

@@ -1,6 +1,6 @@
 import { Refused } from '../../fencing/model/errors.ts';
 
-/** ARM declines a call: the code that clients evaluate, the message for people, and the HTTP status. */
+/** ARM rejects a call: the code that clients evaluate, the message for people, and the HTTP status. */
 export class ArmRefusal extends Refused {
   readonly code: string;
   readonly status: number;

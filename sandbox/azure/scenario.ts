@@ -37,7 +37,7 @@ const namesFor = (world: AzureCloudWorld, serial: string, wanted: Wanted) => {
   };
 };
 
-/** What may be asked of a machine; `set` names the uniform scale set that it is to be an instance of. */
+/** The properties of a new machine; `set` names its uniform scale set. */
 export interface Wanted extends Partial<Omit<Machine, 'set' | 'id' | 'armId'>> {
   readonly set?: string;
 }

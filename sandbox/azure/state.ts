@@ -56,7 +56,7 @@ export interface Disk {
   /** Null if the response contains none. */
   readonly handedOverAt: number | null;
   readonly attachments: readonly Attachment[];
-  /** Somebody exports it over a shared access signature. */
+  /** Whether the disk is exported with a shared access signature. */
   readonly exported?: boolean;
 }
 
@@ -86,17 +86,17 @@ export interface Knobs {
   detachTakes: number;
   /** While set, detaches fail at their end with this code. */
   detachFailsWith: string | null;
-  /** Whether an instance of a uniform scale set may be detached from by force, as a machine of its own may. */
+  /** Whether disks can be detached by force from an instance of a uniform scale set, as from a standalone machine. */
   forceDetachOnSets: boolean;
   /** Versions of the interface that ARM knows. */
   apiVersions: KnownVersions;
   /** The URL form that reports the progress of an operation. */
   pollBy: 'async' | 'location' | 'both';
   pageSize: number;
-  /** Actions that the roles of the caller allow, as patterns; null of a caller that may not even ask. */
+  /** Actions that the caller's roles allow, as patterns; null if the caller may not read its own permissions. */
   allowedActions: readonly string[] | null;
   /**
-   * How late (ms) the cloud controller of the cluster puts a Node out of service by itself; null for one that does not.
+   * How late (ms) the cloud controller of the cluster sets the out-of-service taint by itself; null if it never does.
    */
   outOfServiceAfter: number | null;
 }

@@ -55,7 +55,7 @@ const publish = (world: AzureCloudWorld, handle: string, node: string): DriverAn
   return 'pending';
 };
 
-/** If a machine is gone, the driver waits until its disk no longer names it. The driver does not force. */
+/** If a machine is gone, the driver waits until its disk no longer names it. The driver never forces a detach. */
 const unpublish = (world: AzureCloudWorld, handle: string, node: string): DriverAnswer => {
   const [disk, machine] = [diskOf(world, handle), machineNamed(world, node)];
   if (!disk || disk.attachments.length === 0) return 'done';

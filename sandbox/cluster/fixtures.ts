@@ -5,7 +5,7 @@ import { withDefaults } from './controllers/pods.ts';
 import { inZone } from './controllers/volumes.ts';
 import type { PodObject, PodSpec, WorkloadObject } from './objects.ts';
 
-/** Builders of the objects that exist before the story begins, as an administrator would create them. */
+/** Builders for the initial objects, as an administrator would create them. */
 
 const writer = (world: ClusterWorld) => writerAs(world, 'admin');
 

@@ -11,10 +11,7 @@ const attachDetachLoop = 100;
 
 type Reactions = { readonly [R in Resource]: (world: ClusterWorld, object: Resources[R], stands: boolean) => void };
 
-/**
- * Wakes the controllers that watch an object; to be called after each accepted write, with the object as it was
- * written.
- */
+/** Wakes the controllers that watch an object. Call it after each accepted write, with the object as written. */
 export const reactionsOf =
   (world: ClusterWorld) =>
   <R extends Resource>(resource: R, object: Resources[R]): void => {

@@ -8,8 +8,8 @@ const step = 500;
 const LIMIT_MS = 600_000;
 
 /**
- * Lets time pass until every kubelet's Node is Ready and every pod of every workload runs. Throws when ten minutes do
- * not do.
+ * Advances time until every kubelet's Node is Ready and every pod of every workload runs. Throws if that takes more
+ * than ten minutes.
  */
 export const settle = (world: ClusterWorld): void => {
   const until = world.now() + LIMIT_MS;

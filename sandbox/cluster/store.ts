@@ -71,7 +71,10 @@ export interface Writer {
   readonly at: number;
 }
 
-/** The store that controllers and the API server share. It returns copies, so that only a write changes it. */
+/**
+ * The store of the objects, which controllers and the API server share. It returns copies, so that only a write changes
+ * it.
+ */
 export interface Store {
   readonly state: ClusterState;
   readonly get: <R extends Resource>(resource: R, name: string, namespace?: string) => Resources[R] | undefined;
@@ -88,7 +91,7 @@ export interface Store {
    */
   readonly update: <R extends Resource>(resource: R, object: Resources[R], by: Writer) => Resources[R] | undefined;
   /**
-   * A delete as the API server does it: finalizers and a pod's grace period leave it standing with a deletionTimestamp.
+   * Deletes an object as the API server does: finalizers and a pod's grace period keep it, with a deletionTimestamp.
    */
   readonly delete: <R extends Resource>(
     resource: R,
@@ -184,7 +187,7 @@ const deletionTime = (meta: ObjectMeta, seconds: number, by: Writer): string => 
   return new Date(begun + seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
 };
 
-/** A pod that is deleted at once still has a deletionTimestamp for one revision (measured). */
+/** A pod that is deleted immediately still has a deletionTimestamp for one revision (measured). */
 const showDoomed = <R extends Resource>(state: ClusterState, resource: R, doomed: Resources[R], by: Writer): void => {
   const shelf: Record<string, Resources[R]> = state.objects[resource];
   state.revision += 1;

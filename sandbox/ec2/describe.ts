@@ -34,7 +34,7 @@ export const describeVolumes = (world: Ec2World, params: URLSearchParams): Tree 
   return { volumeSet: setOf(page.items.map(volumeTree)), ...page.next };
 };
 
-/** The families with a local disk have a `d` after their generation (m6id, i4i and is4gen aside). */
+/** Instance families with a local disk have a `d` after their generation (except m6id, i4i, and is4gen). */
 const LOCAL_DISKS = /^(?:[a-z]+\d[a-z]*d[a-z]*|i\d[a-z]*|is\d[a-z]*|d\d[a-z]*)\./;
 
 export const describeInstanceTypes = (_world: Ec2World, params: URLSearchParams): Tree => {

@@ -5,9 +5,9 @@ import { handleEc2 } from './query.ts';
 import type { Ec2World } from './state.ts';
 
 /**
- * The sandbox's EC2 on 127.0.0.1; port 0 takes a free one. `arrived` is called for each request before it has any effect,
- * so that the caller can advance virtual time. With an authority, each call is held to what the one who signed it may do;
- * without, everyone may do everything.
+ * The simulated EC2 on 127.0.0.1; port 0 selects a free port. `arrived` is called for each request before it has any
+ * effect, so that the caller can advance virtual time. With an authority, each call is checked against the permissions
+ * of its signer. Without one, all calls are allowed.
  */
 export const openEc2Server = (
   world: Ec2World,

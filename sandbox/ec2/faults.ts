@@ -1,4 +1,4 @@
-/** A failure of a call: an error response, a broken connection, or no response at all. */
+/** An injected failure of a call: an error response, a broken connection, or no response at all. */
 export type InjectedFailure =
   | { readonly kind: 'error'; readonly code: string; readonly status: number }
   | { readonly kind: 'drop' }
@@ -27,7 +27,7 @@ export const addFault = (ec2: Struckable, fault: Partial<Fault> & Pick<Fault, 'm
   ec2.faults.push({ action: null, params: {}, when: 'before', times: 1, ...fault });
 };
 
-/** Uses the first fault that matches the call once. */
+/** If a fault matches the call, uses it once. */
 export const strike = (ec2: Struckable, when: Fault['when'], params: URLSearchParams): InjectedFailure | null => {
   const fault = ec2.faults.find(
     (candidate) => candidate.when === when && candidate.times > 0 && fits(candidate, params),

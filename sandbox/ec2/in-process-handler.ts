@@ -20,8 +20,8 @@ interface Abortable {
 }
 
 /**
- * What the SDK's client takes as `requestHandler`: the same wire format as the HTTP server, without a network. A type
- * and not an interface, so that it fits the SDK's record of unknowns.
+ * What the SDK's client takes as `requestHandler`: the same wire format as the HTTP server, without a network. It is a
+ * type instead of an interface, so that it fits the SDK's record type.
  */
 export type InProcessHandler = {
   readonly handle: (request: WireRequest, options?: Abortable) => Promise<WireResponse>;

@@ -41,7 +41,7 @@ const hibernateByUser: StateReason = {
 const wrongState = (id: string, verb: string): Ec2Refusal =>
   new Ec2Refusal('IncorrectInstanceState', `The instance '${id}' is not in a state from which it can be ${verb}.`);
 
-/** @throws Ec2Refusal if the instance cannot be stopped now. Then nothing changes. */
+/** @throws Ec2Refusal if the instance cannot be stopped now. In that case, nothing changes. */
 export const mayStop = (instance: Instance, order: StopOrder): void => {
   if (instance.state === 'pending' || instance.state === 'shutting-down' || instance.state === 'terminated') {
     throw wrongState(instance.id, 'stopped');

@@ -1,6 +1,6 @@
 import { Refused } from '../../fencing/model/errors.ts';
 
-/** EC2 declines a call: the code that clients evaluate, the message for people, and the HTTP status. */
+/** EC2 rejects a call: the code that clients evaluate, the message for people, and the HTTP status. */
 export class Ec2Refusal extends Refused {
   readonly code: string;
   readonly status: number;

@@ -4,8 +4,8 @@ export interface OperationError {
 }
 
 /**
- * What goes wrong: an error answer, a page of something before the service, a detach that is accepted and fails, a
- * connection that breaks, or one that never answers.
+ * An injected failure: an error answer, a page from a server in between, a detach that is accepted but fails, a broken
+ * connection, or no answer at all.
  */
 export type InjectedFailure =
   | { readonly kind: 'error'; readonly reason: string; readonly status: number }
@@ -39,7 +39,7 @@ export const addFault = (gce: Struckable, fault: Partial<Fault> & Pick<Fault, 'm
   gce.faults.push({ method: null, path: '', when: 'before', times: 1, ...fault });
 };
 
-/** Uses the first fault that matches the call once. */
+/** If a fault matches the call, uses it once. */
 export const strike = (gce: Struckable, when: Fault['when'], method: string, path: string): InjectedFailure | null => {
   const fault = gce.faults.find(
     (one) =>

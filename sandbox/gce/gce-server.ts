@@ -4,8 +4,8 @@ import { handleGce } from './rest.ts';
 import type { GceWorld } from './state.ts';
 
 /**
- * The simulated Compute Engine on 127.0.0.1; port 0 takes a free one. `arrived` is called for each request before it has
- * any effect, so that the caller can advance virtual time; waiting for an operation passes some by itself.
+ * The simulated Compute Engine on 127.0.0.1; port 0 selects a free port. `arrived` is called for each request before it
+ * has any effect, so that the caller can advance virtual time. Waiting for an operation also advances time.
  */
 export const openGceServer = (
   world: GceWorld,

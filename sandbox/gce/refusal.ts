@@ -1,8 +1,6 @@
 import { Refused } from '../../fencing/model/errors.ts';
 
-/**
- * Compute Engine declines a call: the reason that clients evaluate, the message for people, and the HTTP status.
- */
+/** Compute Engine rejects a call: the reason that clients evaluate, the message for people, and the HTTP status. */
 export class GceRefusal extends Refused {
   readonly reason: string;
   readonly status: number;

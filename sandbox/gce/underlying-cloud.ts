@@ -9,7 +9,7 @@ import { diskIn, instanceIn, type GceWorld, type Instance, type WithGce } from '
 
 /**
  * Compute Engine as kubelets, the Persistent Disk CSI driver, and the cloud controller see it. Its cloud controller
- * never says that an instance is shut down: a stopped one exists, and its Node stays.
+ * never reports an instance as shut down: a stopped instance exists, so its Node stays.
  */
 export const underlyingGce: UnderlyingCloud<WithGce> = {
   driver: 'pd.csi.storage.gke.io',

@@ -7,7 +7,7 @@ import type { World } from '../world.ts';
 export const DATABASE_POD = { name: 'db-0', namespace: 'default' } as const;
 export const NEW_POD = { name: 'new-pod', namespace: 'default' } as const;
 
-/** A pod that can run only on this Node. It runs as soon as the scheduler can place pods there. */
+/** Adds a pod that can run only on this Node. It runs as soon as the scheduler can place pods there. */
 export const addNewPod = <P extends ClusterParts>(world: World<P>, node: string): void => {
   addBarePod(world, { ...NEW_POD, spec: { nodeSelector: { 'kubernetes.io/hostname': node } } });
 };

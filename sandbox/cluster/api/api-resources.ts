@@ -3,14 +3,14 @@ import { OLDER_EVENTS } from './older-events.ts';
 import { json, type ApiResponse } from './wire.ts';
 
 /**
- * Says what the API server serves, so that kubectl can translate names such as `pods` into paths:
+ * The API discovery, with which kubectl translates names such as `pods` into paths:
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#unaggregated-discovery
  */
 
 const all: readonly ServedKind[] = Object.values(kinds);
 const VERBS = ['create', 'delete', 'get', 'list', 'patch', 'watch'];
 
-/** What kubectl also accepts for a name. */
+/** Other names that kubectl accepts. */
 const SHORT_NAMES: Readonly<Record<string, readonly string[]>> = {
   nodes: ['no'],
   pods: ['po'],
@@ -22,7 +22,7 @@ const SHORT_NAMES: Readonly<Record<string, readonly string[]>> = {
   events: ['ev'],
 };
 
-/** By this, kubectl knows that it can evict pods. */
+/** Shows kubectl that it can evict pods. */
 const EVICTION = {
   name: 'pods/eviction',
   singularName: '',

@@ -12,7 +12,8 @@ import type { ApiResponse } from './wire.ts';
 import { json } from './wire.ts';
 
 /**
- * Five letters as the API server would draw them, but the same in every run: the store's own count tells them apart.
+ * Five letters as the API server would generate them, but the same in every run, because they come from the store's own
+ * counter.
  */
 const suffix = (call: Call): string => {
   const { revision, uids } = call.server.store.state;

@@ -59,7 +59,7 @@ const unknownField = (resource: Resource, name: string): string =>
     ? `field label not supported: ${name}`
     : `"${name}" is not a known field selector: only "metadata.name", "metadata.namespace"`;
 
-/** Which fields can be selected by differs from kind to kind; the string says what is wrong with the selector. */
+/** The selectable fields differ between kinds; the string describes an error in the selector. */
 export const fieldTest = (resource: Resource, selector: string): ((object: KubeObject) => boolean) | string => {
   const known = fieldReaders(resource);
   const tests: ((object: KubeObject) => boolean)[] = [];

@@ -14,7 +14,7 @@ import { badRequest, methodNotAllowed, noSuchPath, unauthorized } from './status
 import type { ApiAnswer, ApiRequest, ApiResponse } from './wire.ts';
 import { json, text } from './wire.ts';
 
-/** Open to everyone, as `system:public-info-viewer` grants. */
+/** Available to everyone, as `system:public-info-viewer` grants. */
 const publicAnswer = (server: ApiServer, path: string): ApiResponse | undefined => {
   if (path === '/readyz' || path === '/healthz' || path === '/livez') return text(200, 'ok');
   if (path !== '/version') return undefined;

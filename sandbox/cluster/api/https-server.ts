@@ -45,7 +45,7 @@ const certificate = () =>
     ],
   });
 
-/** A body in protobuf that the sandbox cannot read stays as it is, and no request is answered on such a body. */
+/** If a protobuf body cannot be read, it is passed on unchanged, and the request is not answered. */
 const bodyOf = ({ headers }: IncomingMessage, bytes: Buffer): string =>
   (headers['content-type'] === 'application/vnd.kubernetes.protobuf' ? jsonOfProtobuf(bytes) : null) ??
   bytes.toString();

@@ -41,7 +41,7 @@ export const selectedItems = ({ server, kind, namespace, query }: Call): readonl
     .sort((one, other) => (keyOf(one.metadata) < keyOf(other.metadata) ? -1 : 1));
 };
 
-/** The server returns a list from the watch cache (`resourceVersion=0`) completely and ignores the limit. */
+/** For a list from the watch cache (`resourceVersion=0`), the server returns all items and ignores the limit. */
 const limitOf = (query: URLSearchParams): number => {
   const limit = Number(query.get('limit') ?? 0);
   return query.get('resourceVersion') === '0' || limit <= 0 ? Infinity : limit;
@@ -82,7 +82,7 @@ const pageOf = (call: Call, items: readonly Item[], from: Bookmark): ApiResponse
 };
 
 /**
- * A list in pages. Later pages show the objects as they are when asked for: unlike etcd, the sandbox keeps no past.
+ * A list in pages. Later pages show the present state: unlike etcd, the sandbox does not store the past.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
 export const listAll = (call: Call): ApiResponse => {

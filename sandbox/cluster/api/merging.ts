@@ -3,7 +3,10 @@ type Members = Record<string, unknown>;
 const isMap = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** JSON Merge Patch: null takes a member away, maps merge, all else replaces. https://www.rfc-editor.org/rfc/rfc7386 */
+/**
+ * JSON Merge Patch: null removes a member, maps are merged, and everything else is replaced.
+ * https://www.rfc-editor.org/rfc/rfc7386
+ */
 export const mergePatched = (target: unknown, patch: unknown): unknown => {
   if (!isMap(patch)) return patch;
   const known = isMap(target) ? target : {};
@@ -15,7 +18,7 @@ export const mergePatched = (target: unknown, patch: unknown): unknown => {
   ]);
 };
 
-/** The field that tells the elements of a list apart. All other lists are replaced as a whole, such as taints. */
+/** The field that identifies the elements of a list. All other lists are replaced as a whole, such as taints. */
 const KEYS: Readonly<Record<string, string>> = {
   addresses: 'type',
   conditions: 'type',
@@ -33,7 +36,7 @@ const KEYS: Readonly<Record<string, string>> = {
   volumes: 'name',
 };
 
-/** Lists of words to which a patch adds. `$deleteFromPrimitiveList/finalizers` takes words away. */
+/** Lists of strings to which a patch adds. `$deleteFromPrimitiveList/finalizers` removes strings. */
 const ADDED_TO: readonly string[] = ['finalizers'];
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
@@ -67,7 +70,7 @@ const listMerged = (name: string, known: readonly unknown[], patch: readonly unk
 const memberMerged = (name: string, known: unknown, patch: unknown): unknown =>
   Array.isArray(patch) ? listMerged(name, listOf(known), patch) : strategicallyMerged(known, patch);
 
-/** `$retainKeys` names the members that stay, and `$deleteFromPrimitiveList/<list>` the words that go. */
+/** `$retainKeys` names the members to keep, and `$deleteFromPrimitiveList/<list>` the strings to remove. */
 const prepared = (known: Members, patch: Members): Members => {
   const retained = patch['$retainKeys'];
   return Object.fromEntries(

@@ -4,7 +4,7 @@ import type { ApiRequest, ApiResponse } from './wire.ts';
 import { json } from './wire.ts';
 
 /**
- * The same Events in the older shape, which `kubectl describe`, `get events`, and `events` read:
+ * The same Events in the older format, which `kubectl describe`, `get events`, and `events` read:
  * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
  */
 export const OLDER_EVENTS = {
@@ -18,7 +18,7 @@ export const OLDER_EVENTS = {
 
 const PATH = /^\/api\/v1\/((?:namespaces\/[^/]+\/)?events)$/;
 
-/** The selected fields in their newer names. The sandbox keeps no versions of what an Event is about. */
+/** The selected fields under their newer names. The sandbox does not store versions of the objects of Events. */
 const newerSelector = (selector: string): string =>
   selector
     .split(',')
@@ -26,7 +26,7 @@ const newerSelector = (selector: string): string =>
     .map((part) => part.replace(/^involvedObject\./, 'regarding.'))
     .join(',');
 
-/** Returns the request for the same Events in the newer shape, or undefined for any other request. */
+/** Returns the request for the same Events in the newer format, or undefined for any other request. */
 export const newerEvents = (request: ApiRequest): ApiRequest | undefined => {
   const [path = '', search = ''] = request.path.split('?', 2);
   const events = PATH.exec(path)?.[1];
@@ -48,7 +48,7 @@ const newerList = z.looseObject({
   ),
 });
 
-/** Puts the answer into the older shape. A refusal and a table have only one. */
+/** Converts the answer to the older format. A refusal and a table are the same in both formats. */
 export const inOlderShape = (request: ApiRequest, response: ApiResponse): ApiResponse => {
   if (response.status !== 200 || wantsTable(request)) return response;
   const list = newerList.parse(JSON.parse(response.body));

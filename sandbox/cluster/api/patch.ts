@@ -29,7 +29,7 @@ const asItem = (value: unknown): Patched => {
     : { refusal: badRequest(`the patched object is unrecognized: ${read.error.message}`) };
 };
 
-/** https://www.rfc-editor.org/rfc/rfc6902; the API server never tells which operation it was that failed. */
+/** https://www.rfc-editor.org/rfc/rfc6902; the API server never reports which operation failed. */
 const byJsonPatch = (known: Item, patch: unknown): Patched => {
   const read = operations.safeParse(patch);
   if (!read.success) return { refusal: badRequest(`error decoding patch: ${read.error.message}`) };
@@ -58,7 +58,10 @@ const patched = (call: Call, known: Item): Patched => {
   };
 };
 
-/** The main resource leaves the status alone, the status sub-resource the spec; a deletion is begun by DELETE only. */
+/**
+ * The main resource does not change the status, and the status subresource does not change the spec. Only DELETE begins
+ * a deletion.
+ */
 const withFixedFields = (call: Call, known: Item, wanted: Item): Item => {
   const { deletionTimestamp, deletionGracePeriodSeconds, creationTimestamp } = known.metadata;
   const metadata = { ...wanted.metadata, creationTimestamp };

@@ -1,10 +1,10 @@
 /**
- * kubectl writes some bodies in protobuf, and reads every answer in JSON as well. This module reads those bodies:
+ * kubectl writes some bodies in protobuf, and accepts every answer in JSON. This module reads those bodies:
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
  */
 
 type Field = 'text' | 'texts' | 'number' | 'flag' | 'map' | Message;
-/** The fields of a message by their number: name and type. */
+/** The fields of a message by their number, with name and type. */
 interface Message {
   readonly [number: number]: readonly [name: string, type: Field];
 }
@@ -37,7 +37,7 @@ const messages: Readonly<Record<string, Message>> = {
   },
 };
 
-/** What a client writes first. Behind it are the kind (1), and the message in bytes (2). */
+/** The first bytes of a body. They are followed by the kind (1) and the message in bytes (2). */
 const MAGIC = Buffer.from('k8s\0');
 const typeMeta: Message = { 1: ['apiVersion', 'text'], 2: ['kind', 'text'] };
 
@@ -60,7 +60,7 @@ interface Part {
   readonly value: bigint | Buffer;
 }
 
-/** Returns the parts of a message: numbers, and bytes with a length. Kubernetes uses no other form. */
+/** Returns the parts of a message: numbers, and bytes with a length. Kubernetes uses no other wire types. */
 const partsOf = (bytes: Buffer): readonly Part[] => {
   const parts: Part[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -81,7 +81,7 @@ const valueOf = (type: Field, value: bigint | Buffer): unknown => {
 
 const ENTRY: Message = { 1: ['key', 'text'], 2: ['value', 'text'] };
 
-/** Adds a value to what the message already said: a list and a map come in parts. */
+/** Adds a value to a field: lists and maps arrive in several parts. */
 const added = (type: Field, before: unknown, value: bigint | Buffer): unknown => {
   if (type === 'texts') return [before ?? [], valueOf('text', value)].flat();
   if (type !== 'map' || typeof value === 'bigint') return valueOf(type, value);
@@ -99,7 +99,7 @@ const objectOf = (message: Message, bytes: Buffer): Readonly<Record<string, unkn
   return object;
 };
 
-/** Returns the body as JSON, or null if it is of a kind that the sandbox does not read. */
+/** Returns the body as JSON, or null if the sandbox does not support its kind. */
 export const jsonOfProtobuf = (body: Buffer): string | null => {
   if (body.length === 0) return '';
   if (!body.subarray(0, MAGIC.length).equals(MAGIC)) return null;

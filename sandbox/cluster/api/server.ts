@@ -19,10 +19,7 @@ export interface ApiUser {
   readonly rules: 'all' | readonly PolicyRule[];
 }
 
-/**
- * What a test breaks: `before` answers in the server's place, `after` replaces the answer once the effect has taken
- * place.
- */
+/** Faults that a test injects: `before` answers instead of the server, `after` replaces the answer after the effect. */
 export interface Faults {
   readonly before?: (request: ApiRequest) => ApiAnswer | undefined;
   readonly after?: (request: ApiRequest, response: ApiResponse) => ApiAnswer | undefined;

@@ -18,7 +18,7 @@ interface Details {
 }
 
 /**
- * The Status body of a request that Kubernetes declines:
+ * The Status body of a request that Kubernetes rejects:
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
  */
 export const failure = (
@@ -69,7 +69,7 @@ export const conflict = (kind: ServedKind, name: string, why: string): ApiRespon
     detailsOf(kind, name),
   );
 
-/** A failed precondition of a DELETE is worded with the kind in the resource's place. */
+/** The message about a failed precondition of a DELETE contains the kind instead of the resource. */
 export const preconditionFailed = (kind: ServedKind, name: string, why: string): ApiResponse =>
   failure(409, 'Conflict', `Operation cannot be fulfilled on ${kind.kind} "${name}": ${why}`, {
     ...detailsOf(kind, name),
@@ -89,9 +89,7 @@ export const invalid = (kind: ServedKind, name: string, causes: readonly Cause[]
   });
 };
 
-/**
- * The answer to a JSON Patch whose test fails or whose path is missing. It does not say which operation failed.
- */
+/** The answer to a JSON Patch whose test fails or whose path is missing. It does not report which operation failed. */
 export const patchDidNotApply = (): ApiResponse =>
   failure(422, 'Invalid', 'the server rejected our request due to an error in our request', {});
 

@@ -3,7 +3,7 @@ import { metadataOnly } from './partial.ts';
 import type { ApiRequest } from './wire.ts';
 
 /**
- * The rows that `kubectl get` prints, which the API server makes:
+ * The rows that `kubectl get` prints, which the API server creates:
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables
  */
 export const wantsTable = (request: ApiRequest): boolean =>

@@ -10,15 +10,15 @@ import { tableOf, wantsTable } from './table.ts';
 import type { ApiRequest } from './wire.ts';
 
 /**
- * What changed since a list, which `kubectl get --watch`, `delete`, `wait`, and `rollout status` follow:
+ * The changes since a list, which `kubectl get --watch`, `delete`, `wait`, and `rollout status` follow:
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  *
- * The store keeps no history, so a watch compares: it does not see what was deleted before it began.
+ * The store has no history, so a watch compares states. It does not see objects that were deleted before it began.
  */
 export interface Watch {
   /** How long the client wants to watch (ms). */
   readonly lasts: number;
-  /** Returns the events since the last time, each as a line of JSON. */
+  /** Returns the events since the last call, each as a line of JSON. */
   readonly next: () => readonly string[];
 }
 
@@ -35,7 +35,7 @@ const shown = ({ server, kind, request }: Call, item: Item): object => {
 
 const line = (type: EventType, object: object): string => `${JSON.stringify({ type, object })}\n`;
 
-/** Tells a client that asked for the initial objects that it has them all. */
+/** Tells a client that requested the initial objects that it has received all of them. */
 const endOfInitial = ({ server, kind }: Call): string =>
   line('BOOKMARK', {
     kind: kind.kind,
@@ -51,7 +51,7 @@ const keyed = (call: Call): ReadonlyMap<string, Item> => {
   return new Map(typeof items === 'string' ? [] : items.map((item) => [keyOf(item.metadata), item]));
 };
 
-/** What the client knows when the watch begins: everything that is not newer than its list. */
+/** The objects that the client already knows when the watch begins: those that are not newer than its list. */
 const knownAtFirst = (call: Call): ReadonlyMap<string, Item> => {
   const listed = call.query.has('sendInitialEvents') ? 0 : Number(call.query.get('resourceVersion') ?? 0);
   return new Map([...keyed(call)].filter(([, { metadata }]) => Number(metadata.resourceVersion) <= listed));
@@ -86,7 +86,7 @@ const watchFor = (call: Call): Watch => {
   return { next, lasts: Number(call.query.get('timeoutSeconds') ?? LASTS_S) * 1_000 };
 };
 
-/** Opens the watch that the request asks for. Returns undefined for any other request, and for one that is refused. */
+/** Opens the watch that the request asks for. Returns undefined for any other request, and for a refused one. */
 export const openWatch = (server: ApiServer, request: ApiRequest): Watch | undefined => {
   const [path = '', search = ''] = request.path.split('?', 2);
   const query = new URLSearchParams(search);

@@ -1,6 +1,4 @@
-/**
- * One request as it came over the wire, and its answer. `path` carries the query string; header names are lower-case.
- */
+/** One request as received, and its answer. `path` includes the query string; header names are in lower case. */
 export interface ApiRequest {
   readonly method: string;
   readonly path: string;

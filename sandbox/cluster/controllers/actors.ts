@@ -74,7 +74,7 @@ const withCloudView =
   (world: World<Parts>, about: string): void =>
     act(cloudViewOf(underlying, world), world, about);
 
-/** Starts the periodic actors, each with its own offset. */
+/** Schedules the periodic actors, each with its own offset. */
 export const startControlPlane = (world: ClusterWorld): void => {
   begin(world, 'node-lifecycle', 5_000);
   begin(world, 'pod-gc', 20_000);

@@ -16,8 +16,8 @@ const syncEvery = 60_000;
 type Desired = ReadonlyMap<string, DesiredVolume>;
 
 /**
- * One turn of attach-detach's reconciler (pkg/controller/volume/attachdetach/reconciler). Its 100 ms loop is in effect:
- * it turns after each write that it watches, and whenever one of its timers runs out.
+ * One pass of attach-detach's reconciler (pkg/controller/volume/attachdetach/reconciler). It has the same effect as the
+ * 100 ms loop: it runs after each write that it watches, and whenever one of its timers ends.
  */
 export const reconcileVolumes = (world: ClusterWorld): void => {
   rememberInUse(world);
@@ -32,7 +32,7 @@ export const reconcileVolumes = (world: ClusterWorld): void => {
   wakeWhenDue(world, desired);
 };
 
-/** The last known volumesInUse of a Node stays after its deletion. Those volumes still count as mounted. */
+/** The last known volumesInUse of a Node is kept after its deletion. Those volumes still count as mounted. */
 const rememberInUse = (world: ClusterWorld): void => {
   for (const node of listObjects(world, 'nodes'))
     world.parts.cluster.memory.volumesInUse[node.metadata.name] = node.status.volumesInUse ?? [];
@@ -49,8 +49,8 @@ const detachUnwanted = (world: ClusterWorld, attached: AttachedVolume): void => 
 };
 
 /**
- * Unmounted, or the node given up: by the taint's key, whatever its effect or the node's readiness, or after six
- * minutes of ill health.
+ * A volume can be detached if it is unmounted, or if its node is given up: because of the taint's key, whatever its
+ * effect or the node's readiness, or after six unhealthy minutes.
  */
 const safeToDetach = (world: ClusterWorld, attached: AttachedVolume): boolean => {
   const { memory, knobs } = world.parts.cluster;

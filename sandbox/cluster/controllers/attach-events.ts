@@ -9,7 +9,7 @@ import { microStamp } from './times.ts';
 
 type Desired = ReadonlyMap<string, DesiredVolume>;
 
-/** Reported once for each volume and node that needs it (`MultiAttachErrorReported`). */
+/** Reported once for each volume and node (`MultiAttachErrorReported`). */
 export const reportMultiAttach = (
   world: ClusterWorld,
   wanted: DesiredVolume,

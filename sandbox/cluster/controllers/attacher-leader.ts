@@ -3,7 +3,7 @@ import type { CloudView } from './cloud-view.ts';
 import { reachesApi } from './kubelet-reach.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 
-/** external-attacher's leader lease. No other process takes over before the lease expires. */
+/** The leader lease of external-attacher. No other process takes over before the lease expires. */
 const leaderLease = 15_000;
 
 /** Returns whether a process of the external-attacher runs and leads. */

@@ -18,7 +18,7 @@ export const workFor = (world: ClusterWorld, name: string): AttacherWork =>
   (world.parts.cluster.memory.attacher[name] ??= freshWork());
 
 /**
- * Errors of the last call are left out: external-attacher does not look again when only they change
+ * Errors of the last call are left out: external-attacher does not look again if only they change
  * (shouldEnqueueVAChange).
  */
 const fingerprint = ({ metadata, spec, status }: VolumeAttachmentObject): string => {
@@ -26,7 +26,10 @@ const fingerprint = ({ metadata, spec, status }: VolumeAttachmentObject): string
   return JSON.stringify([lasting, spec, status.attached]);
 };
 
-/** The attacher handles any other change of a VolumeAttachment at once, even during a back-off. So a nudge works. */
+/**
+ * The attacher handles any other change of a VolumeAttachment immediately, even during a back-off. For this reason, a
+ * nudge works.
+ */
 export const noticeAttachment = (world: ClusterWorld, attachment: VolumeAttachmentObject, stands: boolean): void => {
   const { name } = attachment.metadata;
   if (!stands) return void delete world.parts.cluster.memory.attacher[name];

@@ -11,7 +11,7 @@ export interface CloudView {
   readonly publish: (handle: string, machine: string) => DriverAnswer;
   readonly unpublish: (handle: string, machine: string) => DriverAnswer;
   readonly mount: (handle: string, machine: string) => boolean;
-  /** Null for a cloud that makes no disks. */
+  /** Null for a cloud that does not create disks. */
   readonly provision: ((zone: string) => string) | null;
   readonly deprovision: (handle: string) => void;
   readonly unmount: (handle: string, machine: string) => void;

@@ -4,8 +4,8 @@ import type { ClusterWorld } from '../cluster-world.ts';
 import { isActive, ownedBy, podOf, randomSuffix } from './pods.ts';
 
 /**
- * Keeps the requested number of active pods, and replaces a pod that terminates or has ended. There is no ReplicaSet
- * between.
+ * Keeps the requested number of active pods, and replaces a pod that terminates or has ended. In the sandbox, there is
+ * no ReplicaSet in between.
  */
 export const keepDeployment = (world: ClusterWorld, key: string): void => {
   const deployment = world.parts.cluster.objects.deployments[key];

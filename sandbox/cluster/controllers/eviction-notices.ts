@@ -6,7 +6,7 @@ import { noExecute, tolerates, untolerated } from './taints.ts';
 import { between } from './times.ts';
 import { podsOn } from './volumes.ts';
 
-/** Measured: the time from the taint to the eviction at the API server. The pod can be replaced meanwhile. */
+/** Measured: the time from the taint to the eviction at the API server. The pod can be replaced in the meantime. */
 const workTakes = { least: 60, most: 120 };
 
 export const updateEvictionsOn = (world: ClusterWorld, node: NodeObject): void => {

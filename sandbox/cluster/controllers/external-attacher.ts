@@ -14,13 +14,13 @@ import { attachableNamed } from './volumes.ts';
 const nodeIdAnnotation = 'csi.alpha.kubernetes.io/node-id';
 
 /**
- * Calibrated: the EBS driver batches its describe call before the first attempt, and polls after the call; retries fail
- * sooner, but one that succeeds takes as long as any. What is detached already needs no poll.
+ * Calibrated: the EBS driver batches its describe call before the first attempt, and polls after the call. Retries fail
+ * sooner, but a successful one takes the usual time. A volume that is already detached needs no poll.
  */
 const batching = { first: 500, retry: 100 };
 const successTakes = 1_000;
 const pollEvery = 500;
-/** The additional time of a call, for the way to the cloud and back. */
+/** The additional time of a call to the cloud and back. */
 const overhead = { least: 0, most: 70 };
 /** The `--timeout` of the EBS driver's chart. */
 const callTimeout = 360_000;
@@ -33,8 +33,8 @@ const userOf = (driver: string): string => `external-attacher/${driver}`;
 const finalizerOf = (driver: string): string => `external-attacher/${driver.replace(/[^a-zA-Z0-9-]/g, '-')}`;
 
 /**
- * external-attacher's syncVA: publish what is wanted, unpublish what is being deleted, and start over later on an
- * error.
+ * external-attacher's syncVA: publishes wanted attachments, unpublishes attachments that are being deleted, and starts
+ * again later after an error.
  */
 export const syncAttachment = (cloudView: CloudView, world: ClusterWorld, name: string): void => {
   const attachment = getObject(world, 'volumeattachments', name);
@@ -70,7 +70,7 @@ const callSoon = (world: ClusterWorld, name: string, { failures }: AttacherWork)
 
 const batchingAfter = (failures: number): number => (failures === 0 ? batching.first : batching.retry);
 
-/** A stopped process forgets its calls and its back-off. */
+/** A stopped process loses its calls and its back-off. */
 const forgetUntilUp = (world: ClusterWorld, name: string): void => {
   Object.assign(workFor(world, name), {
     stage: 'idle',
@@ -148,8 +148,8 @@ const succeeded = (world: ClusterWorld, attachment: VolumeAttachmentObject, work
 };
 
 /**
- * Its own patch before the call has queued the attachment once more, and when its turn comes the cache does not show
- * yet that it is attached: each is published twice (measured).
+ * Its own patch before the call has queued the attachment again, and the cache does not show yet that it is attached.
+ * So each attachment is published twice (measured).
  */
 const sayAttached = (world: ClusterWorld, attachment: VolumeAttachmentObject): void =>
   void writerFor(world, attachment).change(

@@ -37,7 +37,7 @@ const meetPod = (world: ClusterWorld, writer: ObjectWriter, kubelet: KubeletMemo
     writer.change('pods', pod, (draft) => markRunning(draft, world.now()));
 };
 
-/** A pod of which nothing runs on this guest: it is new, or its containers ended with an earlier boot. */
+/** A pod that does not run on this guest: it is new, or its containers ended with an earlier boot. */
 const meetNew = (
   world: ClusterWorld,
   writer: ObjectWriter,

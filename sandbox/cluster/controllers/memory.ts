@@ -4,9 +4,9 @@ export interface NodeDescription {
   readonly name: string;
   /** The id of the machine in its cloud. */
   readonly machine: string;
-  /** What the CSI driver's node plugin reports in its place, where that is another. */
+  /** The id that the CSI driver's node plugin reports instead, if it differs. */
   readonly nodeID?: string;
-  /** What the guest reads as its own, where the cloud gives it one. */
+  /** The system UUID that the guest reads, if the cloud provides one. */
   readonly systemUUID?: string;
   readonly providerID: string;
   readonly driver: string;
@@ -68,7 +68,7 @@ export interface VolumeOperation {
   volume: string;
   pending: boolean;
   began: number;
-  /** When attach-detach next looks how far it is, and how long it then waits before the look after that. */
+  /** When attach-detach checks the progress next, and how long it waits after that. */
   looksAt: number;
   pause: number;
   retryAt: number;
@@ -80,7 +80,7 @@ export interface AttacherWork {
   kind: 'attach' | 'detach';
   began: number;
   dirty: boolean;
-  /** Whether it has patched the attachment itself before the call in progress. */
+  /** Whether it has patched the attachment before the call in progress. */
   prepared: boolean;
   failures: number;
   seen: string;
@@ -133,7 +133,7 @@ export interface Knobs {
   partitioned: string[];
   /** Whether a shutdown of the guest ends its kubelet at once, or only when the guest is off. */
   shutdownKillsKubelet: 'early' | 'late';
-  /** The time for unmounting after the containers have ended. A database that flushes is slow. */
+  /** The time for unmounting after the containers have ended. A database that flushes its data is slow. */
   unmountMs: number;
 }
 

@@ -14,8 +14,8 @@ const checkEvery = 5_000;
 const writer = (world: ClusterWorld) => writerAs(world, 'node-controller');
 
 /**
- * The check of the node lifecycle controller: silent Nodes become Unknown and wait for eviction, ready ones are taken
- * off.
+ * The check of the node lifecycle controller: silent Nodes become Unknown and wait for eviction, and ready Nodes leave
+ * the queue.
  */
 export const monitorNodes = (world: ClusterWorld): void => {
   for (const node of listObjects(world, 'nodes')) judge(world, node);
@@ -78,7 +78,7 @@ const evictByReadiness = (world: ClusterWorld, node: NodeObject, spareAll: boole
 };
 
 /**
- * Taints with NoSchedule follow a Node's condition, and a cordon, as soon as a watch tells of it
+ * NoSchedule taints follow a Node's conditions, and a cordon, as soon as a watch reports them
  * (doNoScheduleTaintingPass).
  */
 export const taintByCondition = (world: ClusterWorld, name: string): void => {

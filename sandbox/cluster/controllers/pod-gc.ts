@@ -55,7 +55,7 @@ const failAndRemove = (world: ClusterWorld, pod: PodObject, orphaned: boolean): 
   world.schedule('pod-gc/remove', between(world, removalTakes.least, removalTakes.most), keyOf(pod.metadata));
 };
 
-/** Returns the pod that was found to be over, if it still exists. */
+/** Returns the finished pod, if it still exists. */
 export const removeFailed = (world: ClusterWorld, key: string): void => {
   const pod = world.parts.cluster.objects.pods[key];
   if (pod && isFinished(pod)) writerAs(world, COLLECTOR).remove('pods', pod, 0);

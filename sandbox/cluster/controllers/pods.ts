@@ -16,7 +16,10 @@ export const isReadyPod = (pod: PodObject): boolean =>
 const runsContainer = (pod: PodObject): boolean =>
   (pod.status.containerStatuses ?? []).some((status) => status.state?.running !== undefined);
 
-/** Attach-detach's rule: a pod uses its volumes until it has finished, or terminates without running containers. */
+/**
+ * Attach-detach's rule: a pod uses its volumes until it has finished, or until it is being deleted and has no running
+ * containers.
+ */
 export const wantsVolumes = (pod: PodObject): boolean =>
   !isFinished(pod) && !(pod.metadata.deletionTimestamp !== undefined && !runsContainer(pod));
 

@@ -6,7 +6,7 @@ import { writerAs } from './object-writer.ts';
 import { isFinished } from './pods.ts';
 import { inZone, zoneLabel } from './volumes.ts';
 
-/** Makes and deletes the disks of claims with a StorageClass: the external-provisioner, and pvc-protection. */
+/** Creates and deletes the disks of claims with a StorageClass, like the external-provisioner and pvc-protection. */
 
 const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 const PROVISIONED = 'pv.kubernetes.io/provisioned-by';
@@ -42,7 +42,7 @@ const claimsOf = (world: ClusterWorld, pod: PodObject): readonly PersistentVolum
 const classOf = (world: ClusterWorld, { spec }: PersistentVolumeClaimObject) =>
   getObject(world, 'storageclasses', spec.storageClassName ?? '');
 
-/** The scheduler's part: it chooses the node, and the provisioner makes the disk there. */
+/** The scheduler's part: it selects the node, and the provisioner creates the disk there. */
 export const wantDisks = (world: ClusterWorld, pod: PodObject, node: string): void => {
   for (const claim of claimsOf(world, pod)) {
     const waits = claim.spec.volumeName === undefined && claim.metadata.annotations?.[SELECTED_NODE] === undefined;
@@ -109,7 +109,7 @@ const deleteDisk = (cloudView: CloudView, world: ClusterWorld, volume: Persisten
 
 const AGAIN_MS = 500;
 
-/** Makes the disks that claims wait for, and deletes those that no claim has any more. */
+/** Creates the disks for which claims wait, and deletes disks without a claim. */
 export const keepDisks = (cloudView: CloudView, world: ClusterWorld): void => {
   for (const claim of listObjects(world, 'persistentvolumeclaims')) {
     makeDisk(cloudView, world, claim);

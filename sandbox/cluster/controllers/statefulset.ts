@@ -6,8 +6,8 @@ import { isFinished, isReadyPod, podOf } from './pods.ts';
 import { createClaim } from './provisioner.ts';
 
 /**
- * OrderedReady: each ordinal only when those before it are ready; a pod that terminates keeps its name until it is
- * gone.
+ * OrderedReady: creates each ordinal only after the previous ones are ready. A pod that is being deleted keeps its name
+ * until it is gone.
  */
 export const keepStatefulSet = (world: ClusterWorld, key: string): void => {
   const set = world.parts.cluster.objects.statefulsets[key];
@@ -27,7 +27,7 @@ const keepOrdinal = (world: ClusterWorld, set: WorkloadObject, ordinal: number):
   return pod !== undefined && isReadyPod(pod) && pod.metadata.deletionTimestamp === undefined;
 };
 
-/** Creates the claims that a pod lacks. Returns false while one of them is being deleted. */
+/** Creates the missing claims of a pod. Returns false while one of them is being deleted. */
 const claimsStand = (world: ClusterWorld, set: WorkloadObject, pod: string): boolean =>
   (set.spec.volumeClaimTemplates ?? []).every(({ metadata, spec }) => {
     const { namespace = 'default' } = set.metadata;

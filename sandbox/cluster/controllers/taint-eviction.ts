@@ -11,7 +11,7 @@ const pause = 10;
 
 /**
  * Deletes the pod that has the name now, without checking its uid, as the taint-eviction controller does
- * (pkg/controller/tainteviction, addConditionAndDeletePod): it may be the replacement of the pod that was meant.
+ * (pkg/controller/tainteviction, addConditionAndDeletePod). It may delete the replacement of the intended pod.
  */
 export const evictByName = (world: ClusterWorld, key: string): void => {
   const eviction = world.parts.cluster.memory.evictions[key];

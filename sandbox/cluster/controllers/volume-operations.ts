@@ -12,7 +12,7 @@ export type AttachmentKey = Pick<VolumeOperation, 'unique' | 'node' | 'volume'>;
 
 const loop = 100;
 /**
- * How attach-detach looks at a VolumeAttachment that it waits for: not by a watch (csi_attacher.go,
+ * How attach-detach polls a VolumeAttachment that it waits for, because it does not watch it (csi_attacher.go,
  * waitForVolumeAttachDetachStatusWithLister).
  */
 const look = { first: 500, longest: 7_000, factor: 1.05, jitter: 0.1 };
@@ -75,7 +75,7 @@ const createAttachment = (world: ClusterWorld, { node, volume }: AttachmentKey):
   });
 };
 
-/** Without an attachment, the detach is done. */
+/** Without an attachment, the detach is finished. */
 const deleteAttachment = (world: ClusterWorld, operation: VolumeOperation): void => {
   const attachment = attachmentOf(world, operation);
   if (attachment) writer(world).remove('volumeattachments', attachment);
@@ -90,7 +90,7 @@ const lookLater = (world: ClusterWorld, operation: VolumeOperation): void => {
   world.schedule('attach-detach/look', operation.looksAt - world.now(), keyFor(world, operation));
 };
 
-/** Checks once what an operation waits for. The next turn of the reconciler uses the result. */
+/** Checks once what an operation waits for. The next pass of the reconciler uses the result. */
 export const lookAtOperation = (world: ClusterWorld, key: string): void => {
   const operation = world.parts.cluster.memory.operations[key];
   if (!operation?.pending) return;
@@ -164,9 +164,7 @@ const fail = (world: ClusterWorld, operation: VolumeOperation, error: string): v
   if (operation.kind === 'attach') reportAttachFailed(world, operation, error);
 };
 
-/**
- * When a failed operation can begin again. An operation of the other kind can begin in the next loop.
- */
+/** Returns when a failed operation can begin again. An operation of the other kind can begin in the next loop. */
 export const dueAt = (world: ClusterWorld, operation: VolumeOperation): number => {
   if (operation.pending) return Number.POSITIVE_INFINITY;
   return operation.retryAt - operation.wait === world.now() ? world.now() + loop : operation.retryAt;

@@ -2,7 +2,10 @@ import { writerAs } from './object-writer.ts';
 import { getObject } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 
-/** Writes a Node's `status.volumesAttached`: without a volume before its detach begins, with it once it is attached. */
+/**
+ * Writes a Node's `status.volumesAttached`: removes a volume before its detach begins, and adds it after it is
+ * attached.
+ */
 export const reportAttached = (world: ClusterWorld, name: string): void => {
   const node = getObject(world, 'nodes', name);
   if (!node) return;

@@ -18,7 +18,7 @@ const zoneOf = (node: NodeObject): string => node.metadata.labels?.[zoneLabel] ?
 const zonesOf = (world: ClusterWorld): ReadonlyMap<string, readonly NodeObject[]> =>
   Map.groupBy(listObjects(world, 'nodes'), zoneOf);
 
-/** How many nodes per second can get their NoExecute taint in a zone. */
+/** Returns how many nodes per second can get their NoExecute taint in a zone. */
 const rateOf = (nodes: readonly NodeObject[]): number => {
   const down = nodes.filter((node) => !isReady(node)).length;
   const partly = down < nodes.length && down > 2 && down / nodes.length >= unhealthyShare;

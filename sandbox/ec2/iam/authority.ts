@@ -11,7 +11,7 @@ export interface Caller {
   readonly context: AccessRequest['context'];
 }
 
-/** Evaluated at each call, so that a changed policy applies at once. Returns null for an unknown key. */
+/** Evaluated at each call, so that a changed policy applies immediately. Returns null for an unknown key. */
 export type Authority = (accessKeyId: string) => Promise<Caller | null>;
 
 /** @throws Ec2Refusal if the caller does not have the permission */

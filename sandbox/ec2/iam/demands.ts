@@ -15,8 +15,8 @@ const tagContext = (tags: Tags = {}): AccessRequest['context'] =>
   );
 
 /**
- * Everything that one call needs to be allowed for. EC2 asks for each resource by itself: a detach that names the
- * instance needs the permission for it and for the volume.
+ * Returns all permissions that one call needs. EC2 checks each resource separately: a detach that names the instance
+ * needs the permission for the instance and for the volume.
  * https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html
  */
 export const demandsOf = (world: Ec2World, params: URLSearchParams): readonly AccessRequest[] => {

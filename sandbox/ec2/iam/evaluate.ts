@@ -11,7 +11,7 @@ export interface AccessRequest {
 }
 
 /**
- * An Allow that applies, and no Deny that does.
+ * A call is allowed if an Allow statement applies and no Deny statement does.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
  */
 export const mayDo = (policies: readonly PolicyDocument[], demand: AccessRequest): boolean => {
@@ -38,7 +38,7 @@ const like = (pattern: string, value: string): boolean =>
 
 const equal = (one: string, other: string): boolean => one === other;
 
-/** ArnEquals takes wildcards too. */
+/** ArnEquals also accepts wildcards. */
 const operators: Readonly<Record<keyof Conditions, typeof like>> = {
   StringEquals: equal,
   StringLike: like,

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 
 /**
- * The part of an IAM policy that the sandbox can judge. The reader refuses a document with anything else in it, so that
- * it ignores no condition silently.
- * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_grammar.html
+ * The part of an IAM policy that the sandbox can evaluate. A document with any other element is rejected, so that no
+ * condition is silently ignored. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_grammar.html
  */
 
 const oneOrMore = z.union([z.string(), z.array(z.string())]).transform((value): readonly string[] => [value].flat());
