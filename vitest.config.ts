@@ -51,7 +51,7 @@ const onAllCores = { maxWorkers: availableParallelism(), isolate: false };
 /** Their tests also wait for other programs, so more of them run than the machine has cores. */
 const besideOthers = { ...onAllCores, maxWorkers: 2 * availableParallelism(), sequence: { groupOrder: 1 } };
 
-/** Compares times with the sandbox's, so nothing else runs beside it. */
+/** Compares times with the sandbox's, so nothing else runs next to it. */
 const sideBySide = 'test/control-plane/differential/*.e2e.test.ts';
 
 export default defineConfig({

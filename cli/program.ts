@@ -59,8 +59,7 @@ const addLoop = (root: Command, terminal: Terminal, done: Done): void => {
     );
   add(
     'fence <target>',
-    'check one machine now, and fence it if it is off: its id, a Node, or the pod/<ns>/<name>, pvc/…, pv/…, or ' +
-      'volume id that leads to it',
+    'check one machine, and fence it if it is off. Name it by its id, or by a Node, pod/<ns>/<name>, pvc/…, pv/…, or volume id that leads to it',
   ).action(async (target: string, options: CommonOptions) =>
     done(await (await import('./commands/run.ts')).fence(target, options, terminal)),
   );
@@ -75,7 +74,7 @@ const addLoop = (root: Command, terminal: Terminal, done: Done): void => {
     'release [target]',
     'release a fence: of a Node, a machine, or a pod/<ns>/<name>, pvc/…, pv/…, or volume id in its record',
   )
-    .option('--accept <reason>', 'release on your own word: say what you checked')
+    .option('--accept <reason>', 'release without proof, because you checked the machine: say what you checked')
     .option('--all', 'release every fence in every cluster, for example before an uninstall')
     .action(async (target: string | undefined, options: ReleaseOptions) =>
       done(await (await import('./commands/run.ts')).release(target, options, terminal)),

@@ -188,7 +188,7 @@ const askCloud = async (
     return { facts, says: `${writer.machines} knows ${known} of ${counted(facts.length, 'machine')} there${doubt}` };
   } catch (error) {
     if (!(error instanceof CloudfenceError)) throw error;
-    return { facts: [], says: `${writer.machines} was not asked, so nothing of it is confirmed: ${error.message}` };
+    return { facts: [], says: `${writer.machines} did not answer, so nothing is confirmed: ${error.message}` };
   }
 };
 

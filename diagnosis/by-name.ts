@@ -68,7 +68,7 @@ const oneOf = (candidates: readonly MachineCandidate[], named: string): MachineC
   const [first] = candidates;
   if (!first)
     throw new InvalidInput(
-      `${named} leads to no machine: nothing shows where it is. cloudfence diagnose says what it waits for`,
+      `${named} leads to no machine: nothing shows its machine. Run cloudfence diagnose to see what it waits for`,
     );
   const machines = [...Map.groupBy(candidates, ({ machine }) => machine)];
   if (machines.length === 1) return first;

@@ -98,7 +98,7 @@ const askDisks = async (
   const wanted = volumes.filter((volume) => asked.includes(cloud.rules.diskOf(volume) ?? ''));
   for (const view of await cloud.disks(wanted, signal)) disks.set(view.disk, view);
   const leftOut = asked.filter((disk) => disks.get(disk) === 'unread');
-  if (leftOut.length > 0) throw new Unavailable(`nobody was asked for ${leftOut.join(', ')}: ${ELSEWHERE}`);
+  if (leftOut.length > 0) throw new Unavailable(`no cloud was asked for ${leftOut.join(', ')}: ${ELSEWHERE}`);
 };
 
 export const createCloudMemory = ({ cloud, signal }: CloudPorts): CloudMemory => {

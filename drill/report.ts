@@ -121,7 +121,7 @@ const sections = (report: DrillReport): readonly Section[] => {
     { title: 'After the request to stop the machine', lines: phaseLines(report.recovery) },
     { title: 'After the request to start it', lines: phaseLines(report.restart) },
     { title: 'Left behind', lines: report.left.map(({ says, remedy }) => `${says}: ${remedy}`) },
-    { title: 'This account proved what no stand-in can', lines: ran ? proved : [] },
+    { title: 'Proved in this account (a stand-in cannot prove this)', lines: ran ? proved : [] },
     { title: 'Not proved', lines: ran ? unproved : [] },
   ]
     .map(({ title, lines }) => ({ title, lines: lines.map(onOneLine) }))

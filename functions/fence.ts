@@ -69,7 +69,7 @@ const withMachine = async (
   if (!asked.success) return event;
   const { target, ...wanted } = asked.data;
   if (isVouched.safeParse(event).success)
-    throw new InvalidInput(`assertOff is your word about one machine: send its id as "${field}" instead of a target`);
+    throw new InvalidInput(`assertOff is a statement about one machine: send its id as "${field}" instead of a target`);
   if (field in wanted) throw new InvalidInput(`send "${field}" or "target", not both`);
   const { openedCloud, openClusters } = dependencies;
   const { machine } = await withinInvocation(

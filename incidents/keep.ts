@@ -48,7 +48,7 @@ const incidentIn = (name: string, found: StoredObject | null): Incident | null =
   if (found === null) return null;
   const before = parseIncident(found.text);
   if (before) return before;
-  throw new InvalidInput(`${name} is no incident that this version can read, so it stays as it is`);
+  throw new InvalidInput(`${name} is not an incident that this version can read, so it is left unchanged`);
 };
 
 interface Change {

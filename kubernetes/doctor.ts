@@ -171,7 +171,7 @@ export const diagnosisPermissions: readonly NeededPermission[] = [
   { verb: 'get', group: STORAGE, resource: 'csidrivers', for: 'whether the driver attaches at all' },
   { verb: 'get', group: STORAGE, resource: 'csinodes', for: 'whether the driver is registered on the Node' },
   { verb: 'get', group: STORAGE, resource: 'volumeattachments', for: 'where the volume is attached' },
-  { verb: 'list', group: STORAGE, resource: 'volumeattachments', for: 'attachments that nobody uses' },
+  { verb: 'list', group: STORAGE, resource: 'volumeattachments', for: 'unused attachments' },
   { verb: 'get', group: APPS, resource: 'deployments', for: 'whether two pods belong to one rollout' },
   { verb: 'get', group: APPS, resource: 'replicasets', for: 'whether two pods belong to one rollout' },
   { verb: 'get', group: COORDINATION, resource: 'leases', for: 'when a kubelet last reported' },

@@ -41,7 +41,7 @@ export interface DoctorReport {
 
 /** Shows what the next sweep would do. */
 const WHEN_READY = 'cloudfence sweep --dry-run';
-const WITHOUT_COMMAND = 'mend what these lines say, and run the doctor again';
+const WITHOUT_COMMAND = 'fix the problems above, and run the doctor again';
 
 const titles: Readonly<Record<Conclusion['readiness'], string>> = {
   ready: 'READY',

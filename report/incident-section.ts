@@ -40,7 +40,7 @@ const tile = (incident: Incident, label: string, from: PhaseName, to: PhaseName)
 
 const tiles = (incident: Incident): Markup =>
   html`<ul class="tiles">
-    ${tile(incident, 'off, and nobody had looked', 'off', 'received')}
+    ${tile(incident, 'off, before the first look', 'off', 'received')}
     ${tile(incident, 'from the first look to the proof', 'received', 'proven')}
     ${tile(incident, 'from the first look until all was free', 'received', 'fenced')}
     ${tile(incident, 'from off until attached elsewhere', 'off', 'attachedElsewhere')}

@@ -84,7 +84,7 @@ const aloneLine = (): string => {
   );
   const { watched, source, kubernetes, measured } = kubernetesAlone;
   return [
-    `Without Cloudfence, the volume was attached elsewhere after more than ${watched} s if nobody did anything,`,
+    `Without Cloudfence, the volume was attached elsewhere after more than ${watched} s if nobody acted,`,
     `and with a remedy by hand: ${others.join('; ')}`,
     `(${source}, Kubernetes ${kubernetes}, measured on ${measured}).`,
   ].join(' ');

@@ -134,7 +134,7 @@ const isSeen = ({ fence, state }: Incident): boolean => fence !== null || (state
 
 const sightingOf = (incident: Incident): Missing => {
   const { watch } = incident;
-  if (!isSeen(incident)) return unseen('nobody watched, because no Node carried a fence');
+  if (!isSeen(incident)) return unseen('no sweep watched, because no Node had a fence');
   return watch === null ? unseen('no run and no sweep saw it so far') : watchEnds[watch.because];
 };
 
@@ -153,7 +153,7 @@ const missing: Readonly<Record<PhaseName, (incident: Incident) => Missing>> = {
       ? none('no volume was on the Node, and no pod that something replaces')
       : sightingOf(incident),
   fenced: step(({ state }) => (state === 'ended-by-hand' ? 'somebody removed the fence' : 'it is not finished so far')),
-  lifted: step(() => 'the machine did not come back while the taint stood'),
+  lifted: step(() => 'the machine did not come back while the taint was set'),
   released: step(({ state }) =>
     state === 'ended-by-hand' ? 'somebody removed the fence' : 'it is not released so far',
   ),

@@ -165,7 +165,7 @@ export const factsOf = (incident: Incident): readonly (readonly [string, string]
 
 const unseenWords: Readonly<Record<NotSeen, string>> = {
   watching: 'not seen to end so far',
-  'time-up': 'not seen to end within a day, and nobody watches any longer',
+  'time-up': 'not seen to end within a day, and no longer watched',
   fenced: 'Cloudfence fenced the Node itself before an end was seen, because shadow mode was switched off',
 };
 

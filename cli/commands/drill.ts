@@ -111,7 +111,7 @@ const refuseUnknownForm = ({ output }: DrillCommandOptions): void => {
 /** Prints what the first Ctrl-C does. */
 const sayUndoing = (terminal: Terminal, interrupted: AbortSignal): (() => void) => {
   const say = (): void =>
-    terminal.complain('interrupted: the drill undoes what it did. Press Ctrl-C again to leave it as it is');
+    terminal.complain('interrupted: the drill undoes what it did. Press Ctrl-C again to stop that');
   interrupted.addEventListener('abort', say, { once: true });
   return () => interrupted.removeEventListener('abort', say);
 };

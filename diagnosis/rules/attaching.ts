@@ -122,7 +122,7 @@ export const attacherHangs: CauseRule = (situation) => {
     proof: [leaderWords(situation)],
     waits: `${nameOf(pod)} ← ${attachment.name} ← external-attacher.`,
     next: [
-      `read the logs of csi-attacher and of the driver beside it${holder === null ? '' : ` (${holder})`}: a call that hangs, or a permission that is missing in the cluster`,
+      `read the logs of csi-attacher and of the driver in the same pod${holder === null ? '' : ` (${holder})`}: a call that hangs, or a permission that is missing in the cluster`,
       `restart the controller if it hangs; ${retryCommand(attachment)}`,
     ],
   });
@@ -232,7 +232,7 @@ export const attachedNowhere: CauseRule = (situation) => {
   if (!attachment?.attached || attachment.deletingSince !== null || pod.runs || !found?.free) return null;
   if (now - Math.max(attachment.created, pod.created) <= STALE_MS) return null;
   return cause('stale-attachment', 'proved', 'by-person', {
-    says: `The VolumeAttachment says that ${describeVolume(situation)} is attached to ${attachment.node}, but the disk is attached to no machine: it was detached without Kubernetes, or the machine was made anew under its name.`,
+    says: `The VolumeAttachment says that ${describeVolume(situation)} is attached to ${attachment.node}, but the disk is attached to no machine: it was detached outside Kubernetes, or the machine was created again under its name.`,
     proof: [
       `VolumeAttachment ${attachment.name}: attached, since ${formatTime(attachment.created)}`,
       `the disk itself: ${found.state}, attached to no machine`,

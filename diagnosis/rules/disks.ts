@@ -141,7 +141,7 @@ export const diskDeleted: CauseRule = (situation) => {
   if (ifFound(disk)?.exists !== false) return null;
   return cause('disk-deleted', 'proved', 'by-person', {
     says: `The cloud does not know the disk ${diskId ?? ''} of ${describeVolume(situation)}.`,
-    proof: ['the cloud was asked for it by id'],
+    proof: ['the cloud was asked for the disk by its id'],
     waits: `${nameOf(pod)} ← a disk that does not exist.`,
     next: [
       'check the account, the project, and the region first: the credentials may see another place',

@@ -56,7 +56,7 @@ const faults: Readonly<Record<DriverFault, FaultText>> = {
   ),
   throttled: faultText(
     'throttled',
-    () => 'The cloud throttles the CSI driver: too many calls at once.',
+    () => 'The cloud throttles the CSI driver, because it makes too many calls.',
     () => [
       'wait: the driver tries again within five minutes',
       'if it lasts, look who calls so often, or ask for a higher quota',

@@ -138,7 +138,7 @@ const unreachable = (location: NodeLocation, situation: Situation, facts: Machin
   const isTainted = wronglyTainted(location);
   const isReporting = reports(location, situation.now);
   return cause('machine-unreachable', 'proved', 'by-person', {
-    says: `${location.nodeName} ${isReporting ? 'is not Ready, but its kubelet reports' : 'is cut off or hangs, but its machine runs'}, and it may still write to ${describeVolume(situation)}. Do not fence it as it is.`,
+    says: `${location.nodeName} ${isReporting ? 'is not Ready, but its kubelet reports' : 'is cut off or hangs, but its machine runs'}, and it may still write to ${describeVolume(situation)}. Do not fence it in this state.`,
     proof: [
       ...proofOf(location, situation, facts),
       ...(isTainted
@@ -184,7 +184,7 @@ const suspended = (location: NodeLocation, situation: Situation, facts: MachineF
 /** The cloud reports a state that is neither off nor running, such as a repair of the host. */
 const betweenStates = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
   cause('machine-unknown', 'cannot-tell', 'by-person', {
-    says: `${location.nodeName} is silent, and its machine is neither off nor running by the word of the cloud. Its guest may still write to ${describeVolume(situation)}.`,
+    says: `${location.nodeName} is silent, and according to the cloud its machine is neither off nor running. Its guest may still write to ${describeVolume(situation)}.`,
     proof: proofOf(location, situation, facts),
     waits: waiting(location, situation),
     next: [
@@ -204,7 +204,7 @@ const unknownPower = (location: NodeLocation, situation: Situation): Cause =>
     waits: waiting(location, situation),
     next: [
       location.machine === null
-        ? `look at the machine of ${location.nodeName} yourself: off, or only unreachable?`
+        ? `check whether the machine of ${location.nodeName} is off or only unreachable`
         : `run this again with credentials that may read ${location.machine}`,
       `off: cloudfence fence ${location.nodeName} (docs/safety.md says when a person may vouch). Running: repair it, or stop it first`,
       ...storageNote(situation),

@@ -62,7 +62,7 @@ const texts: readonly MountText[] = [
     'storage-not-ready',
     'The storage system itself is not ready to serve the volume.',
     [
-      'look at its own objects (Longhorn: volumes.longhorn.io, OpenEBS: the target pod): what it runs on the dead Node has to come back first',
+      'look at its own objects (Longhorn: volumes.longhorn.io, OpenEBS: the target pod): its parts on the dead Node must run again first',
     ],
     { confidence: 'likely' },
   ),

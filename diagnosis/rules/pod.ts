@@ -40,7 +40,7 @@ export const rejectedByLimit: CauseRule = (situation) => {
     waits: isReplaced ? `${pod.owner.kind} ${pod.owner.name} makes a new pod.` : `${nameOf(pod)} ← a new pod.`,
     next: [
       isReplaced
-        ? `the scheduler knows the right number by now. If new pods come back to ${node}: kubectl cordon ${node}`
+        ? `the scheduler has the correct number now. If new pods come back to ${node}: kubectl cordon ${node}`
         : `kubectl -n ${pod.namespace} delete pod ${pod.name}      # and create it again: the scheduler knows the right number by now`,
     ],
   });

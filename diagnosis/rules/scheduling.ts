@@ -85,7 +85,7 @@ export const pvcPending: CauseRule = (situation) => {
   const asked = eventOf(claim, ['ExternalProvisioning', 'Provisioning']);
   if (asked)
     return cause('no-provisioner', 'likely', 'by-person', {
-      says: `The provisioner ${claim.provisioner ?? ''} was asked for a volume and does not answer.`,
+      says: `The provisioner ${claim.provisioner ?? ''} should create a volume, but does not answer.`,
       proof: [firstLine(asked.says)],
       waits: `${waits} ← provisioner ${claim.provisioner ?? ''}.`,
       next: [
@@ -156,7 +156,7 @@ const bringBack = (homes: readonly NodeLocation[], hosts: string): readonly stri
     off
       ? `start ${off.machine ?? hosts}: its data is there again, unless a stop empties its disks`
       : `bring ${hosts} back`,
-    'only if it never comes back, the data is lost: then delete the claim and the pod, and let the application replicate from its other members',
+    'if it never comes back, the data is lost: in that case, delete the claim and the pod, and let the application replicate from its other members',
   ];
 };
 

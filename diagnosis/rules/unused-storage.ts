@@ -55,7 +55,7 @@ const pending = (claim: PvcView): Cause => {
   const requested = eventOf(claim, ['ExternalProvisioning', 'Provisioning']);
   if (requested)
     return cause('no-provisioner', 'likely', 'by-person', {
-      says: `The provisioner ${claim.provisioner ?? ''} was asked for a volume and does not answer.`,
+      says: `The provisioner ${claim.provisioner ?? ''} should create a volume, but does not answer.`,
       proof: [firstLine(requested.says)],
       waits,
       next: ['see whether it runs: kubectl get pods -A | grep -i csi'],
@@ -123,7 +123,7 @@ const volumeGoing: StorageRule = (facts) => {
 
 const unused = ({ claim, volume }: StorageFacts): Cause =>
   cause('not-waiting', 'proved', 'over', {
-    says: `No pod uses ${claim ? `the claim ${nameOf(claim)}` : `the volume ${volume?.name ?? ''}`}, so nobody waits for it.`,
+    says: `No pod uses ${claim ? `the claim ${nameOf(claim)}` : `the volume ${volume?.name ?? ''}`}, so no pod waits for it.`,
     waits: 'nobody.',
     next: [],
   });

@@ -42,7 +42,7 @@ export const waitingEnd = (state: RunState, reason: Reason, ms: number): Ending 
 export const endingAtDeadline = (state: RunState): Ending => {
   const { outcome, reason, ms } = state.pending ?? {
     outcome: 'waiting',
-    reason: because('not-fenced', 'the run ended before Cloudfence learned anything'),
+    reason: because('not-fenced', 'the run ended before it had read the machine and the cluster'),
     ms: 1_000,
   };
   return outcome === 'failed' ? { outcome, reason, lookAgainIn: null, retry: true } : waitingEnd(state, reason, ms);

@@ -148,7 +148,9 @@ const LAST_CALLS_MS = 1_000;
 
 /** A call that the end of the run's time interrupts is not a fault, whatever error it throws. */
 const outOfTime = (error: unknown): CloudfenceError =>
-  error instanceof CloudfenceError ? error : new Unavailable('the time was up before an answer came', { cause: error });
+  error instanceof CloudfenceError
+    ? error
+    : new Unavailable('the time limit of the run ended before an answer arrived', { cause: error });
 
 /** Executes one command. Returns errors as results, too. An unexpected error keeps its stack in its cause. */
 export const executeCommand = async (

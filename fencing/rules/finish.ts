@@ -47,7 +47,7 @@ const whyDelete = (view: View): Reason | null => {
  */
 const nodeKept = (view: View, node: NodeFacts): string | null => {
   if (mayBeBack(view))
-    return `the cloud knew ${view.machine.machine} when the fence began and does not know it now, and the fence has freed the disks that could confirm that it is gone: delete the Node yourself if it is`;
+    return `the cloud knew ${view.machine.machine} when the fence began, but no longer does. The fence has freed the disks that could confirm that the machine is gone: if it is gone, delete the Node yourself`;
   if (node.deleting) return 'someone else is deleting it';
   if (node.finalizers.length > 0) return `it has a finalizer: ${node.finalizers.join(', ')}`;
   if (node.owners.includes('NodeClaim')) return 'a NodeClaim owns it, and deleting it would terminate the machine';
@@ -107,7 +107,7 @@ export const retireTaint: Rule = (view) => {
         'fencing',
         because(
           'fenced',
-          'no volume is attached any more; what the API server declined to delete, or finalizers hold, stays',
+          'no volume is attached any more; the remaining pods cannot be deleted, because the API server rejects it or finalizers keep them',
         ),
       )
     : null;
@@ -161,7 +161,7 @@ export const endFenced: Rule = (view) => {
 };
 
 const whyStays = (view: View, pod: PodFacts): string | null => {
-  if (isHeldByFinalizer(view, pod)) return 'it is deleted, but its finalizers hold it';
+  if (isHeldByFinalizer(view, pod)) return 'it is deleted, but its finalizers keep it';
   return isRecurring(view, pod) ? 'a controller recreates it after each deletion, and it uses no volume' : null;
 };
 

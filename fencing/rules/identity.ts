@@ -62,7 +62,7 @@ export const acceptCommand = ({ name }: Pick<NodeFacts, 'name'>): string =>
 /** Returns a clause with the command that ends our fence on this Node, or an empty text if there is no fence. */
 export const acceptHint = (node: NodeFacts | null): string =>
   node && bearsFence(node) && node.tombstone === null
-    ? `. Look at the machine, then ${acceptCommand(node)} ends the fence`
+    ? `. Check the machine, then run ${acceptCommand(node)} to end the fence`
     : '';
 
 /** Returns the machine as the target of a call. The call never affects a later machine with the same name. */
@@ -114,7 +114,7 @@ export const ambiguousIdentity: Rule = ({ ambiguity }) => (ambiguity ? refuse(am
  */
 export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
   if (!node || node.recordText === null || !bearsFence(node)) return null;
-  const remedy = `look at the machine, then ${acceptCommand(node)} ends the fence`;
+  const remedy = `check the machine, then run ${acceptCommand(node)} to end the fence`;
   if (!node.record)
     return refuse(
       because(

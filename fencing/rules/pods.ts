@@ -21,7 +21,7 @@ export const podsNamedByFence = ({ cluster }: Pick<View, 'cluster'>): ReadonlySe
  */
 export const whyPodIsLeft = (pod: PodFacts, named: ReadonlySet<string>): string | null => {
   if (pod.kind === 'mirror') return 'a mirror pod, which its kubelet owns';
-  if (pod.finished && pod.deleting && pod.finalizers) return 'its finalizers hold it, but it uses no volume any more';
+  if (pod.finished && pod.deleting && pod.finalizers) return 'its finalizers keep it, but it no longer uses a volume';
   if (pod.finished && !named.has(pod.uid)) return 'it has finished and uses no volume';
   if (pod.tolerates && !pod.deleting) return 'it tolerates the out-of-service taint';
   if (pod.kind === 'daemon' && pod.volumes.length === 0 && pod.unresolved.length === 0)

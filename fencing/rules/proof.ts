@@ -68,7 +68,7 @@ export const missingNeedsWitness: Rule = (view) => {
       return refuse(
         because(
           'missing-without-witness',
-          `the cloud does not know ${machine}, and it does not find every disk that was attached to it, which would confirm that: ${witnessDisks(view).join(', ')}${acceptHint(view.cluster.node)}`,
+          `the cloud does not know ${machine}, and it does not find all disks that were attached to it. Only all of them together can confirm that the machine is gone: ${witnessDisks(view).join(', ')}${acceptHint(view.cluster.node)}`,
         ),
       );
     case null:
@@ -137,7 +137,7 @@ const noWitness = ({ machine: { machine }, cluster: { node } }: View): Decision 
   refuse(
     because(
       'missing-without-witness',
-      `the cloud does not know ${machine}, and Cloudfence knows no disk of it that could confirm that the machine is gone${acceptHint(node)}`,
+      `the cloud does not know ${machine}, and Cloudfence knows no disk that could confirm that the machine is gone${acceptHint(node)}`,
     ),
   );
 
@@ -209,7 +209,7 @@ export const vouchedForAnotherBoot: Rule = (view) =>
     ? refuse(
         because(
           'another-boot',
-          `${view.machine.machine} has been started since this command began: look at the machine again, then run the command again`,
+          `${view.machine.machine} has been started since this command began: check the machine again, then run the command again`,
         ),
       )
     : null;
@@ -226,7 +226,10 @@ export const doubtfulPower: Rule = (view) => {
     .join(', ');
   if (power === 'suspended')
     return refuse(
-      because('suspended', `${machine} is suspended, or may be. When it resumes, it writes again (${evidenceText})`),
+      because(
+        'suspended',
+        `${machine} is or may be suspended. When it resumes, its guest writes again (${evidenceText})`,
+      ),
     );
   if (power === 'unknown')
     return refuse(because('power-unknown', `the cloud does not report a power state for ${machine} (${evidenceText})`));

@@ -40,7 +40,7 @@ const whyLeaseProvesNothing = ({ cluster: { lease } }: View, node: NodeFacts, re
     ? unproven(`the kubelet of ${node.name} has not renewed its Lease recently`)
     : because(
         'lease-misdated',
-        `the Lease of ${node.name} has the time ${lease}, so Cloudfence watches whether its kubelet renews it`,
+        `the Lease of ${node.name} has the time ${lease} instead of the present time, so Cloudfence waits for the next renewal`,
       );
 
 const heldByOthers = (pod: PodFacts): boolean => pod.finished && pod.finalizers;
@@ -173,7 +173,7 @@ export const acceptedByPerson: Rule = (view) => {
     return refuse(
       because(
         'another-fence',
-        `another fence has begun on ${node.name} since this command began: look at the machine again, then ${acceptCommand(node)} ends that fence`,
+        `another fence has begun on ${node.name} since this command began: check the machine again, then run ${acceptCommand(node)} to end that fence`,
       ),
     );
   const record = node.record ?? node.strayRecord ?? reconstructed(view, node);
@@ -240,7 +240,7 @@ export const endRequestedRelease: Rule = (view) => {
     return refuse(
       because(
         'record-lost',
-        `the record of the fence on ${node.name} is lost: look at the machine, then ${acceptCommand(node)} ends the fence`,
+        `the record of the fence on ${node.name} is lost: check the machine, then run ${acceptCommand(node)} to end the fence`,
       ),
     );
   if (machine.power === 'running')

@@ -39,7 +39,7 @@ export const running: Rule = (view) => {
     return refuse(
       because(
         'record-lost',
-        `Node ${node.name} is fenced and its record is lost: look at the machine, then ${acceptCommand(node)} ends the fence`,
+        `Node ${node.name} is fenced and its record is lost: check the machine, then run ${acceptCommand(node)} to end the fence`,
       ),
     );
   if (!node || unreachableFor(view, node) <= 0)

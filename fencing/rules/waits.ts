@@ -61,7 +61,7 @@ export const waitForPods: Rule = (view) => {
     'is recreated after each deletion and uses a volume',
     'are recreated after each deletion and use a volume',
   );
-  const held = told(isHeldByFinalizer, 'is held by its finalizers', 'are held by their finalizers');
+  const held = told(isHeldByFinalizer, 'is kept by its finalizers', 'are kept by their finalizers');
   const says = `${counted(going.length, 'pod is', 'pods are')} being deleted${back}${held}`;
   return wait(lookDelay(view), because('pods-going', says));
 };
@@ -131,6 +131,6 @@ export const waitForNudge: Rule = (view) => {
     successor?.nudged ? nudgeLastsFor(view, successor) : [],
   );
   return times.length > 0
-    ? wait(Math.max(pollDelay(view), ...times), because('attacher-nudged', 'the CSI attacher handles a nudge'))
+    ? wait(Math.max(pollDelay(view), ...times), because('attacher-nudged', 'the CSI attacher is handling a nudge'))
     : null;
 };

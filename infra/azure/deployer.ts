@@ -173,9 +173,9 @@ const RETRY_AFTER_MS = 20_000;
  * Publishes the package to the app's own deployment endpoint, which puts it into the container:
  * https://learn.microsoft.com/azure/azure-functions/functions-deployment-technologies
  *
- * Tries again while the app is refused. The endpoint writes the package with the app's
- * identity, whose role can be minutes old and not yet in effect. The endpoint is then denied, or it accepts the package
- * and fails. Neither case has an error code of its own, so a refusal counts only if it lasts.
+ * Tries again while the app is refused. The endpoint writes the package with the app's identity, whose role can be
+ * minutes old and not yet in effect. The endpoint is then denied, or it accepts the package and fails. Neither case has
+ * its own error code, so a refusal counts only if it lasts.
  */
 const publishUntilAccepted = async (arm: Arm, scmHost: string, zip: Buffer, say: ReportProgress): Promise<void> => {
   for (let waited = 0; ; waited += RETRY_AFTER_MS) {

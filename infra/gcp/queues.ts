@@ -58,7 +58,7 @@ const pushTo = ({ names, parameters }: Install, pushEndpoint: string) => ({
 
 /**
  * Events return to the queue only after a failure, and are kept for a replay by time. Waiting messages return to the
- * queue until they are due, and therefore have a subscription of their own: docs/decisions/0006-waiting-on-pub-sub.md.
+ * queue until they are due, and therefore have their own subscription: docs/decisions/0006-waiting-on-pub-sub.md.
  */
 export const subscriptions = (install: Install, pushEndpoint: string): readonly Resource[] => {
   const { names, parameters } = install;

@@ -3,8 +3,8 @@ import { optionalRules, TEST_RULE } from './template-values.ts';
 
 /**
  * The template of a release, made from the one that `serverless package` writes for a placeholder stage and region.
- * People who install it give CloudFormation parameters instead of a stage's file, and keep the zips in a bucket of
- * their own.
+ * People who install it give CloudFormation parameters instead of a stage's file, and keep the zips in a their own
+ * bucket.
  */
 
 interface Parameter {

@@ -54,7 +54,7 @@ const confirmDetached = async (
 ): Promise<void> => {
   const volumes = await readVolumes(clients.reads, [disk], signal);
   if (volumes.some((volume) => isAttachedTo(volume, machine))) {
-    throw new Refused(`EC2 declined ${DETACH}, and ${disk} is still attached to ${machine}`, { cause: refusal });
+    throw new Refused(`EC2 rejected ${DETACH}, and ${disk} is still attached to ${machine}`, { cause: refusal });
   }
 };
 

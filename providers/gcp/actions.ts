@@ -98,7 +98,7 @@ const confirmDetached = async (
   const { disk } = await readDisk(clients, id, signal);
   if (disk === null || (!isAttachedTo(disk, machine) && hasOnlyKnownUsers(disk))) return;
   if (refusal)
-    throw new Refused(`Compute Engine declined ${DETACH}, and ${id} may still be attached to ${machine.instance}`, {
+    throw new Refused(`Compute Engine rejected ${DETACH}, and ${id} may still be attached to ${machine.instance}`, {
       cause: refusal,
     });
   throw new Refused(

@@ -2,7 +2,7 @@ import type { AzureCloudWorld, Machine, Operation } from './state.ts';
 import { machineIn, nextSerial } from './state.ts';
 import { change } from './change.ts';
 
-/** Long-running operations. A machine can have one at a time, and is `Updating` meanwhile. */
+/** Long-running operations. A machine can have one at a time, and is `Updating` in the meantime. */
 
 export const beginOperation = (world: AzureCloudWorld): Operation => {
   const { azure } = world.parts;

@@ -30,7 +30,7 @@ export const underlyingAzure: UnderlyingCloud<WithAzure> = {
   unmount: (world, handle, machine) => unmount(world, handle, machine),
 };
 
-/** The driver queues the calls that a busy machine declines. */
+/** The driver queues the calls that a busy machine rejects. */
 const driverCall = (call: () => DriverAnswer): DriverAnswer => {
   try {
     return call();

@@ -2,11 +2,10 @@ import { readOptions } from '../script-options.ts';
 
 /**
  * Without an option: what a fence and a sweep cost in clusters of three sizes, and the size of the functions.
- * `--rounds`: what a fence asks, round trip by round trip.
- * `--network near|far|slow|loopback`: how long a fence takes at a distance, beside a script without proof.
- * `--storm`: what a fence costs when a fifth of a cluster is hit within a minute, in two shapes and at three sizes.
- * `--cold`: what a packaged function loads, and how long it takes, until its first call leaves.
- * Fails only if the benchmark itself fails.
+ * `--rounds`: what a fence asks, round trip by round trip. `--network near|far|slow|loopback`: how long a fence takes
+ * at a distance, next to a script without proof. `--storm`: what a fence costs when a fifth of a cluster is hit within
+ * a minute, in two shapes and at three sizes. `--cold`: what a packaged function loads, and how long it takes, until
+ * its first call leaves. Fails only if the benchmark itself fails.
  */
 
 const USAGE = `npm run bench [-- option]   (without an option: calls, bytes, and memory in clusters of three sizes)

@@ -8,7 +8,7 @@ import { grouped, tableOf } from './table.ts';
 
 /**
  * Measures the cost of one fence from the instance ID alone, and of one sweep, in clusters of three sizes: the real
- * adapters and SDKs in a process of their own, against the sandbox behind real sockets. Then measures the size of the
+ * adapters and SDKs in their own process, against the sandbox behind real sockets. Then measures the size of the
  * packaged functions. Reports whether the aims are met.
  */
 

@@ -17,7 +17,7 @@ export interface TlsFront {
   readonly close: () => void;
 }
 
-/** Each front has a name of its own, because a client takes the wrong one of two issuers with one name. */
+/** Each front has its own name, because a client takes the wrong one of two issuers with one name. */
 const certificate = (port: string) =>
   generate([{ name: 'commonName', value: `front of ${port}` }], {
     keyType: 'ec',

@@ -67,7 +67,7 @@ describe('init on AWS', () => {
       environment: { AWS_ENDPOINT_URL_EC2: 'http://127.0.0.1:9' },
     });
     expect(code).toBe(0);
-    expect(stdout).toContain('EC2 was not asked, so nothing of it is confirmed: ');
+    expect(stdout).toContain('EC2 did not answer, so nothing is confirmed: ');
     expect(parse(stdout)).toMatchObject({ region: 'eu-west-1' });
   });
 

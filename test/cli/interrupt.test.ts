@@ -15,7 +15,7 @@ afterEach(() => sandbox.close());
 
 const launcher = fileURLToPath(new URL('../../cli/cloudfence.js', import.meta.url));
 
-/** Starts the launcher as a shell does: in a process group of its own. */
+/** Starts the launcher as a shell does: in its own process group. */
 const start = (options: readonly string[], ...args: readonly string[]) => {
   const child = spawn(process.execPath, [...options, launcher, ...args], {
     detached: true,
@@ -24,7 +24,7 @@ const start = (options: readonly string[], ...args: readonly string[]) => {
   return { child, stderr: text(child.stderr), closed: once(child, 'close') };
 };
 
-/** A command that waits until somebody ends it. */
+/** A command that waits until someone ends it. */
 const startWaiting = async (...options: readonly string[]) => {
   stopMachine(sandbox.world, sandbox.scene.spare);
   const started = start(options, 'fence', sandbox.scene.spare);

@@ -6,7 +6,7 @@ import { stateOf } from '../simulation/state.ts';
 import { holderStopped, openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 import { runCli } from './run-cli.ts';
 
-/** The CLI with a configuration in shadow mode: it fences nothing, and takes back what an earlier fence left. */
+/** The CLI with a configuration in shadow mode: it fences nothing, and removes what an earlier fence left. */
 
 let sandbox: LiveSandbox;
 let config: string;

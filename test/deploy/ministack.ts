@@ -33,7 +33,7 @@ export interface Ministack {
   readonly close: () => Promise<void>;
 }
 
-/** A file about a process or thread. Empty if that has ended meanwhile. */
+/** A file about a process or thread. Empty if that has ended in the meantime. */
 const about = (file: string): string => {
   try {
     return readFileSync(`/proc/${file}`, 'utf8');

@@ -11,7 +11,7 @@ import type { Resource, Resources } from '../../sandbox/cluster/objects.ts';
 import type { World } from '../../sandbox/world.ts';
 import { type Diagnosed, diagnoseWith, toolsWith } from './any-rig.ts';
 
-/** A cluster of two healthy Nodes of one cloud, with a claim `app-data` and a disk of its own. */
+/** A cluster of two healthy Nodes of one cloud, with a claim `app-data` and its own disk. */
 
 type Diagnose = (target: string, credentials?: 'for the cloud, too' | 'for the cluster') => Promise<Diagnosed>;
 

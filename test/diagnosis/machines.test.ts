@@ -92,7 +92,7 @@ describe('a pod whose volume is on a machine that', () => {
           │ └ Node ip-10-0-0-11.eu-west-1.compute.internal  NotReady for 1m12s, last Lease 00:00:06Z
           │   └ machine i-00000000000000001  running (running), asked now
           └ disk vol-00000000000000005  in-use, eu-west-1a, attached to i-00000000000000001 since 00:00:07Z
-      CAUSE   ip-10-0-0-11.eu-west-1.compute.internal is cut off or hangs, but its machine runs, and it may still write to pvc-default-data-db-0. Do not fence it as it is. [proved: machine-unreachable]
+      CAUSE   ip-10-0-0-11.eu-west-1.compute.internal is cut off or hangs, but its machine runs, and it may still write to pvc-default-data-db-0. Do not fence it in this state. [proved: machine-unreachable]
       PROOF   Node ip-10-0-0-11.eu-west-1.compute.internal is NotReady for 1m12s, last Lease 00:00:06Z
               the cloud says of i-00000000000000001: running
               ip-10-0-0-11.eu-west-1.compute.internal listed the volume as mounted when it last reported

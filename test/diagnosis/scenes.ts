@@ -9,7 +9,7 @@ import { volumeIn } from '../../sandbox/ec2/state.ts';
 import { stage, type Incident } from '../simulation/incidents.ts';
 import { edit } from './rig.ts';
 
-/** A cluster of two healthy Nodes, and a pod `app` with a disk of its own that is about to wait. */
+/** A cluster of two healthy Nodes, and a pod `app` with its own disk that is about to wait. */
 
 export const at = (world: AwsWorld, offset = 0): string =>
   new Date(world.now() + offset).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -4,7 +4,7 @@ import { settle } from '../../sandbox/cluster/settle.ts';
 import { diagnoseSandbox, edit } from './rig.ts';
 import { addClaimEvent, addEvent, addPod, at, twoNodes } from './scenes.ts';
 
-/** Claims and volumes that no pod waits for, and that do not become what somebody asked for. */
+/** Claims and volumes that no pod waits for, and that do not become what someone asked for. */
 
 const CLAIM = ['app-data', 'default'] as const;
 const VOLUME = 'pvc-default-app-data';

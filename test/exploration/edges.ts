@@ -64,7 +64,7 @@ export const numbersOf = (scenario: Scenario) => {
 
 export type Numbers = ReturnType<typeof numbersOf>;
 
-/** What a world, or a run in it, becomes. `wrote` says whether somebody wrote the Node. */
+/** What a world, or a run in it, becomes. `wrote` says whether someone wrote the Node. */
 interface WorldEdge {
   readonly says: string;
   readonly world: number;

@@ -155,7 +155,7 @@ export const answerIn = (world: World, to: Question, cloud: ExploredCloud): Answ
   }
 };
 
-/** A run that waits for an answer, whether somebody has answered yet or not. */
+/** A run that waits for an answer, whether someone has answered yet or not. */
 export type Waiting = Extract<RunAt, { at: 'question' | 'look' | 'answer' }>;
 
 /** The run after an answer, with a sentence about it. */
@@ -251,7 +251,7 @@ export interface Sweep {
   readonly sawTaint: boolean;
 }
 
-/** Returns what the run saw of such a machine before it ended or waits. Null if it goes on, or saw else. */
+/** Returns what the run saw of such a machine before it ended or waits. Null if it continues, or saw else. */
 export const sweepBy = (run: RunAt): Sweep | null => {
   const { machine, cluster } = run.known;
   return (run.at === 'end' || run.at === 'sleep') &&
@@ -278,7 +278,7 @@ const afterMark = (effect: World): World => ({
   },
 });
 
-/** Returns whether the step ends the fence on a person's word, for the boot in which the machine is now. */
+/** Returns whether the step ends the fence with `release --accept`, for the boot in which the machine is now. */
 const endsOnWord = (step: Step, world: World, scenario: Scenario): boolean => {
   const generation = generationIn(world, scenario);
   if (step.do === 'lift-out-of-service')
@@ -288,8 +288,8 @@ const endsOnWord = (step: Step, world: World, scenario: Scenario): boolean => {
 };
 
 /**
- * The mark begins anew the time within which a sweep has to look. A taint that a person removed just before Cloudfence
- * lifted it is lifted. What a person ended on their word is as removed as what they took off the Node.
+ * The mark begins again the time within which a sweep has to look. A taint that a person removed just before Cloudfence
+ * lifted it is lifted. What a person ended with `release --accept` is as removed as what they took off the Node.
  */
 const afterStep = (step: Step, effect: World, scenario: Scenario): World => {
   if (step.do === 'mark') return afterMark(effect);
@@ -309,5 +309,5 @@ export const effectOf = (world: World, step: Step, scenario: Scenario): Change |
 
 export const newRun = ({ policy, cloud }: Scenario): RunAt => begin(policy, cloud, null);
 
-/** Returns the run of a person who ends the fence on their word. */
+/** Returns the run of a person who ends the fence with `release --accept`. */
 export const newRelease = ({ policy, cloud }: Scenario): RunAt => begin(policy, cloud, 'looked at the machine');

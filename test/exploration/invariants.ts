@@ -26,7 +26,7 @@ export const invariants = [
   'power-off-by-policy',
   // No machine is powered off while another Node may be its own.
   'unclaimed-power-off',
-  // A taint that a person removed does not come back in that boot, and the fence does not go on.
+  // A taint that a person removed does not come back in that boot, and the fence does not continue.
   'removed-stays-removed',
   // Nothing destructive happens while a person has paused Cloudfence.
   'pause-holds',
@@ -95,14 +95,14 @@ const isOfLiveMachine = (world: World): boolean =>
   !(world.asked === 'elsewhere' && world.machine.power === 'off') &&
   world.node?.incarnation === world.machine.incarnation;
 
-/** A person's word ends every fence of the boot in which they gave it, or of an earlier one. */
+/** A person's statement ends every fence of the boot in which they gave it, or of an earlier one. */
 const isWithinWord = ({ word }: World): boolean => word !== null && !word.laterFence;
 
 /** Another run may have left the tombstone before. */
 const isLabelOf = ({ fence }: FenceRecord, label: string | undefined): boolean =>
   label === undefined || label === fence || label.startsWith(`${fence}_removed_`);
 
-/** A release that leaves a tombstone, or has not waited for a return, needs a person's word. */
+/** A release that leaves a tombstone, or has not waited for a return, needs a person's statement. */
 const releasesTooMuch = (step: Step, world: World): boolean => {
   const { node } = world;
   if (node === null) return false;
@@ -141,7 +141,7 @@ const isOurs = (key: string): boolean => key.includes('cloudfence') && key !== O
 const foreignIn = (map: Readonly<Record<string, string>>): readonly string[] =>
   Object.entries(map).flatMap(([key, value]) => (isOurs(key) ? [] : [`${key}=${value}`]));
 
-/** Returns what somebody else has put on the Node. */
+/** Returns what someone else has put on the Node. */
 const foreignOn = ({ labels, annotations, taints }: NodeState): string =>
   [
     ...foreignIn(labels),

@@ -9,7 +9,7 @@ import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox
 import { inProcess } from '../sandbox/in-process.ts';
 
 /**
- * Every order in which several processes, each with a machine of its own, can read and write one ledger.
+ * Every order in which several processes, each with its own machine, can read and write one ledger.
  *
  * The processes run the shipped code, so a state cannot be copied: each order is played from its beginning. The search
  * goes no further from a state that it knows. Only the calls about the ledger wait for their turn, because no process
@@ -33,7 +33,7 @@ export interface LedgerScenario {
   readonly processes: readonly Script[];
   /** How many calls may go wrong. */
   readonly faults: number;
-  /** How many finished fences keep entries of their own. */
+  /** How many finished fences keep their own entries. */
   readonly entriesKept: number;
   /** Changes a call on its way. Only unsafe variants have it. */
   readonly edit?: (request: Request) => Request;
@@ -134,7 +134,7 @@ const beginOrder = async (scenario: LedgerScenario) => {
 
 type Order = Awaited<ReturnType<typeof beginOrder>>;
 
-/** Carries out one call, and lets its process go on. */
+/** Carries out one call, and lets its process continue. */
 const carryOut = async ({ waiting, scenario, transport }: Order, { process, call, fate }: Move): Promise<void> => {
   const at = waiting.findIndex((one) => one.process === process && one.call === call);
   const [held] = waiting.splice(at, at < 0 ? 0 : 1);

@@ -117,7 +117,7 @@ const runToEnd = (from: World, scenario: Scenario): Recovery => {
 
 const isOurs = (key: string): boolean => key.includes('cloudfence') && key !== OPT_OUT_LABEL;
 
-/** Returns what of ours is on the Node. */
+/** Returns what Cloudfence has left on the Node. */
 const ours = ({ node }: World): readonly string[] =>
   node === null
     ? []

@@ -17,7 +17,7 @@ import { readOptions } from '../script-options.ts';
  * unsafe variants, and writes what it finds into docs/guards.md.
  */
 
-/** Explores in a thread of its own. */
+/** Explores in its own thread. */
 const exploreAside = (name: string, most: number | null): Promise<Explored> =>
   new Promise((resolve, reject) => {
     const worker = new Worker(new URL('explore-one.ts', import.meta.url), {

@@ -21,7 +21,9 @@ import type { Assumption } from './world.ts';
  */
 
 export type RunAt =
-  /** Waits for the answer to a question. Where answers take no time, it would ask anew if it is frozen for too long. */
+  /**
+   * Waits for the answer to a question. Where answers take no time, it would ask again if it is frozen for too long.
+   */
   | { readonly at: 'question'; readonly known: RunState; readonly command: Question; readonly askedAt: Moment }
   /** Half of a look has been answered, or its answers are on their way. */
   | {
@@ -216,7 +218,7 @@ const machineHalfLater = (read: Half['machine']): Half['machine'] => {
   return machineOf({ machine: readLater({ ...read, receivedAt: read.receivedAt }) });
 };
 
-/** Returns whether a question takes time. Somebody who has asked it waits for this answer, however long that takes. */
+/** Returns whether a question takes time. Someone who has asked it waits for this answer, however long that takes. */
 const takesTime = (command: Question, slow: Slow): boolean =>
   command.do === 'look'
     ? (command.machine && slow.has('machine')) || (command.cluster && slow.has('cluster'))
@@ -341,7 +343,9 @@ const answerOf = (result: 'done' | 'lost' | 'expired' | Refused): StepAnswer => 
   }
 };
 
-/** Returns the run after a call took effect, was refused, or is of unknown result. It goes on after the last of them. */
+/**
+ * Returns the run after a call took effect, was refused, or is of unknown result. It continues after the last of them.
+ */
 export const acted = (run: Acting, { nth }: Call, result: 'done' | 'lost' | 'expired' | Refused): RunAt => {
   const answers = run.answers.map((answer, at) => (at === nth ? answerOf(result) : answer));
   const all = answers.filter((answer) => answer !== null);
@@ -362,7 +366,7 @@ const outdatedFacts = <T extends Read<ClusterFacts>>(read: T | null): T | null =
     ? { ...read, value: { ...read.value, node: olderVersion(read.value.node) } }
     : read;
 
-/** Returns the run as it is once somebody has written the Node: what it has read of it has an old resourceVersion. */
+/** Returns the run as it is once someone has written the Node: what it has read of it has an old resourceVersion. */
 export const outdated = (run: RunAt): RunAt => {
   const known = { ...run.known, cluster: outdatedFacts(run.known.cluster) };
   if (run.at === 'look') return { ...run, known, half: { ...run.half, cluster: outdatedFacts(run.half.cluster) } };

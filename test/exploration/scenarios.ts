@@ -456,7 +456,7 @@ const twoRunsFromHealth: readonly Scenario[] = [
   ),
 ];
 
-/** Two pods on the Node, which a run deletes side by side. */
+/** Two pods on the Node, which a run deletes concurrently. */
 const twoPods: readonly Scenario[] = [
   scenario(
     'two-pods',
@@ -500,7 +500,7 @@ const everywhere = (
   ),
 ];
 
-/** A person ends the fence on their word (`release --accept`), at any moment. */
+/** A person ends the fence with `release --accept` (`release --accept`), at any moment. */
 const accepted: readonly Scenario[] = [
   scenario('accepted', 'The machine is stopped, and a person ends the fence on their word.', { stops: 1, accepts: 1 }),
   ...everywhere(

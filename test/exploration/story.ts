@@ -15,7 +15,7 @@ export interface Story {
   readonly says: readonly string[];
 }
 
-/** A story that breaks `recovery` goes on after this sentence with what fresh runs do. */
+/** A story that breaks `recovery` continues after this sentence with what fresh runs do. */
 export const RECOVERY_BEGINS = 'From here on, nothing fails any more.';
 
 export const TIME_PASSES = `${TICK_MS / 1_000} s pass`;

@@ -79,7 +79,7 @@ const machine: readonly Event[] = [
     says: 'the machine is off',
     happens: (world) => {
       if (world.machine.power !== 'stopping') return null;
-      // Memory that is kept goes on writing as soon as the machine resumes.
+      // Memory that is kept continues writing as soon as the machine resumes.
       return withMachine(
         world,
         world.machine.hibernates ? { power: 'off' } : { power: 'off', mounts: false, writes: false },
@@ -441,8 +441,8 @@ const renewsForFree: Event = {
 };
 
 /**
- * What still happens once nobody stops, starts, cuts off, or removes anything: everything that has begun goes on to its
- * end. A cloud controller does not count on it: Cloudfence has to delete the Node of a terminated machine itself.
+ * What still happens once nobody stops, starts, cuts off, or removes anything: everything that has begun continues to
+ * its end. A cloud controller does not count on it: Cloudfence has to delete the Node of a terminated machine itself.
  */
 export const progress: readonly Event[] = [
   ...[...machine, ...kubelet, ...controllers, ...settings, ...rivals].filter(({ needs }) => needs === undefined),

@@ -14,7 +14,7 @@ export interface Machine {
   readonly boot: number;
   /** Counts the boots of the kernel. A machine that resumes from memory does not boot. */
   readonly kernel: number;
-  /** The machine hibernates, or is in hibernation: its memory is kept, and its guest goes on where it was. */
+  /** The machine hibernates, or is in hibernation: its memory is kept, and its guest continues where it was. */
   readonly hibernates: boolean;
   /** The guest shuts, or shut, itself down. */
   readonly byGuest: boolean;
@@ -71,7 +71,7 @@ export interface Budget {
   readonly cuts: number;
   readonly renewals: number;
   readonly removals: number;
-  /** A person ends the fence on their word. */
+  /** A person ends the fence with `release --accept`. */
   readonly accepts: number;
   /** Calls that fail, and answers that are lost. */
   readonly faults: number;
@@ -102,8 +102,9 @@ export interface World {
   /** A run has seen the machine running in its present boot, and has done what it does about that. */
   readonly swept: boolean;
   /**
-   * The boot in which a person removed our taint, or ended the fence on their word, and how long ago. Null if nobody
-   * removed anything. Nobody remembers the boot of a whole fence that is removed without a trace while no run looks.
+   * The boot in which a person removed our taint, or ended the fence with `release --accept`, and how long ago. Null if
+   * nobody removed anything. Nobody remembers the boot of a whole fence that is removed without a trace while no run
+   * looks.
    */
   readonly removed: {
     readonly boot: number | null;
@@ -248,7 +249,7 @@ export const withNode = (world: World, change: Partial<NodeState>): World =>
 /** A machine that has been up for this long booted before anything that matters. */
 const LONG_UP_TICKS = 99;
 
-/** A label and an annotation of somebody else. */
+/** A label and an annotation of someone else. */
 export const FOREIGN: Readonly<Record<string, string>> = { 'example.com/team': 'db' };
 
 /** A healthy cluster: the machine runs, the database writes. */

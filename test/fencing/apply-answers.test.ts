@@ -17,7 +17,7 @@ import { targetNode } from '../../fencing/rules/mark.ts';
 import type { Moment } from '../../fencing/rules/view.ts';
 import { cluster, machine, marked, node, NOW, pod, record, view, volume } from './view-builder.ts';
 
-/** What a run knows after steps that left side by side, each with an answer of its own. */
+/** What a run knows after steps that left concurrently, each with its own answer. */
 
 const at = (mono: number): Moment => ({ wall: NOW + mono, mono });
 const { request, identityRules } = view();

@@ -16,7 +16,7 @@ const { request, policy, identityRules: reading, runId, now } = given;
 const start = startRun({ request, policy, identityRules: reading, runId, deadline: now.mono + 60_000 });
 const decision = decide(given);
 
-/** What the run knows after its delete of the pod was declined this often. */
+/** What the run knows after its delete of the pod was rejected this often. */
 const declined = (times: number, error: CloudfenceError): RunState => {
   if (decision.do !== 'step') throw new Error('a pod is to be deleted');
   const act = { step: decision.step, because: decision.because };

@@ -50,7 +50,7 @@ describe('what is left alone is listed with the reason', () => {
           declined: new Map([['fail-pod late', 'webhook']]),
         }),
       ),
-      ['pod/default/late: it is deleted, but its finalizers hold it'],
+      ['pod/default/late: it is deleted, but its finalizers keep it'],
     ],
     [
       'an attachment that such a pod uses',

@@ -113,7 +113,7 @@ describe('a pod that only its finalizers hold', () => {
     const decision = decide(given([held], deleted, { released: ago(1_000) }));
     expect(decision).toMatchObject({
       do: 'wait',
-      because: { code: 'pods-going', says: expect.stringContaining('pod default/db-0 is held by its finalizers') },
+      because: { code: 'pods-going', says: expect.stringContaining('pod default/db-0 is kept by its finalizers') },
     });
   });
   it('is reported as failed before anything else', () =>

@@ -9,7 +9,7 @@ import { because } from '../../fencing/model/reason.ts';
 import { begun, cloudThat, clusterThat, portsThat } from './ports.ts';
 import { ago, attachment, machine, NOW } from './view-builder.ts';
 
-/** How a run waits for attachments: what it asks meanwhile, and what ends the wait. */
+/** How a run waits for attachments: what it asks in the meantime, and what ends the wait. */
 
 const location = { cluster: 'blue', node: 'node-a' };
 const going = (name: string, change: Partial<AttachmentFacts> = {}): AttachmentFacts =>

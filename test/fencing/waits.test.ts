@@ -7,7 +7,7 @@ import type { Memory, View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { ago, attachment, cluster, machine, marked, node, NOW, pod, view, volume } from './view-builder.ts';
 
-/** How long a fence waits for what goes away by itself, and what it says meanwhile. */
+/** How long a fence waits for what goes away by itself, and what it says in the meantime. */
 
 const fencing = (change: Partial<View['cluster']>, memory: Partial<Memory> = {}, rest: Partial<View> = {}): View =>
   view({
@@ -69,9 +69,9 @@ describe('pods that go', () => {
           { ...memory, sinceLook: new Set(['delete-pod c']) },
         ),
       );
-    expect(retired(held.slice(1))).toBe('pods-going: 1 pod is being deleted; pod default/b is held by its finalizers');
+    expect(retired(held.slice(1))).toBe('pods-going: 1 pod is being deleted; pod default/b is kept by its finalizers');
     expect(retired([...held, going('c')])).toBe(
-      'pods-going: 3 pods are being deleted; pod default/a, pod default/b are held by their finalizers',
+      'pods-going: 3 pods are being deleted; pod default/a, pod default/b are kept by their finalizers',
     );
   });
 

@@ -38,7 +38,7 @@ it.each(cases)('%s', (_, code, facts, change) => {
   expect(never).not.toContain('cloudfence release');
   const command = '`cloudfence release node-a --accept "<what you checked>"`';
   const fenced = says(at(facts, { ...change, taints: PARKED }));
-  expect(fenced).toBe(`${never}. Look at the machine, then ${command} ends the fence`);
+  expect(fenced).toBe(`${never}. Check the machine, then run ${command} to end the fence`);
   const buried = { label: 'run.1', tombstone: { fence: 'run.1', boot: 'another boot' } };
   expect(says(at(facts, { ...change, ...buried }))).toBe(never);
 });

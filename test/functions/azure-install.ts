@@ -130,7 +130,7 @@ export const waiting = (world: AzureWorld, { queues }: AzureInstall, queue = 'ev
 export const takeAll = ({ queues }: AzureInstall): readonly string[] =>
   (queues['events'] ?? []).splice(0).map(({ text }) => text);
 
-/** Delivers messages, and then whatever is sent meanwhile, each when it is due, until nothing is left. */
+/** Delivers messages, and then whatever is sent in the meantime, each when it is due, until nothing is left. */
 export const drainQueue = async (
   world: AzureWorld,
   install: AzureInstall,

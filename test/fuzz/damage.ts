@@ -16,11 +16,11 @@ export interface Corruption<How extends string> {
 
 type Tree = unknown;
 
-/** A place in a tree. The root is in a list of its own. */
+/** A place in a tree. The root is in its own list. */
 interface Slot {
   readonly parent: Record<string, Tree> | Tree[];
   readonly key: string;
-  /** The keys beside it that may be corrupted as well. */
+  /** The keys next to it that may be corrupted as well. */
   readonly beside?: readonly string[];
 }
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 
-/** The service as `serverless package` builds it, in a folder of its own, without a network and without credentials. */
+/** The service as `serverless package` builds it, in its own folder, without a network and without credentials. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const rooms = [

@@ -49,7 +49,7 @@ const maxBuffer = 100_000_000;
 
 const mutated = (text: string, { begins, ends, to }: Survivor): string => text.slice(0, begins) + to + text.slice(ends);
 
-/** Returns the survivors whose own file compiles: all are compiled at once, each in a copy of its file beside it. */
+/** Returns the survivors whose own file compiles: all are compiled at once, each in a copy of its file next to it. */
 const thoseWithoutOwnFault = async (survivors: readonly Survivor[], folder: string): Promise<readonly Survivor[]> => {
   const copies = survivors.map((survivor, at) => ({ survivor, file: survivor.file.replace(/ts$/, `mutant${at}.ts`) }));
   for (const { survivor, file } of copies)

@@ -3,9 +3,9 @@ import { connect, createServer, type Socket } from 'node:net';
 import { quietProcess } from './quiet.ts';
 
 /**
- * A network on which every trip takes exactly one round. All answers wait behind the gate until this process has nothing
- * left to do, and then pass together. So requests that leave side by side share a round, requests that wait for an
- * answer take one more, and the number of rounds is the length of the critical path: no time is measured.
+ * A network on which every trip takes exactly one round. All answers wait behind the gate until this process has
+ * nothing left to do, and then pass together. So requests that leave concurrently share a round, requests that wait for
+ * an answer take one more, and the number of rounds is the length of the critical path: no time is measured.
  */
 export interface Gate {
   /** The number of rounds so far. */

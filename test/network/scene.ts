@@ -5,7 +5,7 @@ import { isFinished } from '../../sandbox/cluster/controllers/pods.ts';
 import { openStage } from './clouds.ts';
 import type { CloudStage } from './stage.ts';
 
-/** A Node with this many pods, of which so many have a volume of their own. */
+/** A Node with this many pods, of which so many have their own volume. */
 export interface Load {
   readonly pods: number;
   readonly volumes: number;

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** The package as a newcomer has it: installed from a release, without a network, into a folder of its own. */
+/** The package as a newcomer has it: installed from a release, without a network, into its own folder. */
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 

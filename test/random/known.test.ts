@@ -3,7 +3,7 @@ import { plainPlanFor, planFor, type Plan } from './plan.ts';
 import { failureOf } from './shrink.ts';
 import { play } from './simulation.ts';
 
-/** Schedules that break something, until the shipped code is mended. */
+/** Schedules that break something, until the shipped code is fixed. */
 
 /** Seed 616, shortened: a fenced machine is started while its kubelet is cut off, and then EC2 does not know it. */
 const unknownAfterReturn: Plan = {
@@ -34,8 +34,8 @@ test.each([9_500_014, 9_702_352])('the end of a run during a look is no fault (s
   expect(failureOf(await play(plainPlanFor(seed)))).toBeNull();
 });
 
-// A disk that Kubernetes has not let go is a witness although a fence has begun: a machine that is deleted on Azure or
-// Google Cloud in the middle of its fence, or soon after its return, is fenced to the end.
+// A disk that Kubernetes has not detached is a witness although a fence has begun: a machine that is deleted on Azure
+// or Google Cloud in the middle of its fence, or soon after its return, is fenced to the end.
 test.each([7_008_425, 7_010_523, 7_015_219, 7_016_473, 9_700_742])(
   'a deleted machine is fenced (seed %i)',
   async (seed) => {
@@ -63,7 +63,7 @@ test.each([300_305_110, 300_958_949])('our taint does not stay on an opted-out N
   expect(failureOf(await play(planFor(seed)))).toBeNull();
 });
 
-// A person ended a fence on their word while the cloud falsely did not know the machine, which ran again.
+// A person ended a fence with `release --accept` while the cloud falsely did not know the machine, which ran again.
 test.each([300_624_517, 300_825_400])('a tombstone goes when the cloud knows the machine (seed %i)', async (seed) => {
   expect(failureOf(await play(planFor(seed)))).toBeNull();
 });
@@ -78,7 +78,7 @@ test('the next Node of a name is not opted out (seed 9703217)', async () => {
   expect(failureOf(await play(plainPlanFor(9_703_217)))).toBeNull();
 });
 
-// Somebody with rights on Nodes sets an out-of-service taint after a person has removed ours: the fence goes on.
+// Someone with rights on Nodes sets an out-of-service taint after a person has removed ours: the fence continues.
 test('a removal counts until somebody sets such a taint again (seed 30033506)', async () => {
   expect(failureOf(await play(plainPlanFor(30_033_506)))).toBeNull();
 });
@@ -103,8 +103,8 @@ test('a removal counts although the fence ends at that moment (seed 80051197)', 
   expect(failureOf(await play(planFor(80_051_197)))).toBeNull();
 });
 
-// A person removed our taint, the cloud forgot the machine, and another person ended the fence on their word. Before that
-// command had ended, a sweep marked the Node again.
+// A person removed our taint, the cloud forgot the machine, and another person ended the fence with `release --accept`.
+// Before that command had ended, a sweep marked the Node again.
 test('a fence that a person is releasing does not begin again (seed 110062515)', async () => {
   expect(failureOf(await play(planFor(110_062_515)))).toBeNull();
 });

@@ -52,7 +52,7 @@ export interface Cluster {
   readonly bindPod: (machine: Machine, pod: V1Pod) => void;
   readonly kubeletPosts: (machine: Machine) => void;
   readonly kubeletSilent: (machine: Machine) => void;
-  /** Why the attachment of a disk is being deleted, for those that somebody other than a running kubelet let go. */
+  /** Why the attachment of a disk is being deleted, for those that someone other than a running kubelet let go. */
   readonly whyDetached: (machine: Machine, disk: Disk) => string;
   readonly noteDeletion: (attachment: string, why: string) => void;
   /** Forgets what was known of objects that are gone. */
@@ -275,7 +275,7 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
     // A kubelet reports the disk as in use before it mounts, so that attach-detach waits for it.
     machine.mounting.add(disk.id);
     putInUse(machine);
-    // The kubelet has seen its pod and the attachment, and goes on, whatever happens to them meanwhile.
+    // The kubelet has seen its pod and the attachment, and continues, whatever happens to them in the meantime.
     engine.after(dice.between(50, 2_500), () => {
       if (machine.boot !== boot || !isUp(machine)) return;
       machine.mounting.delete(disk.id);
@@ -405,7 +405,7 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
       for (const attachment of objects.attachments.all()) {
         const disk = diskOf(attachment);
         const noted = machineOfAttachment.get(uidOf(attachment));
-        // The driver looks a Node's machine up anew, and sees a disk that is attached no more.
+        // The driver looks a Node's machine up again, and sees a disk that is attached no more.
         const standing = isDeleting(attachment) ? undefined : machineAt(attachment.spec.nodeName);
         const machine = standing ?? noted;
         if (!disk || !machine) continue;

@@ -62,7 +62,7 @@ export interface Disk {
   readonly cloud: CloudName;
   readonly zone: string;
   holder: Machine | null;
-  /** For how long the cloud goes on naming the holder of a machine that is gone. */
+  /** For how long the cloud continues naming the holder of a machine that is gone. */
   releasedAt: number;
 }
 

@@ -71,7 +71,7 @@ const sentTally = z.object({
   pairs: counts,
 });
 
-/** Plays some of the schedules in a process of its own. */
+/** Plays some of the schedules in its own process. */
 const playApart = (first: number, schedules: number): Promise<Tally> =>
   new Promise((resolve, reject) => {
     const child = fork(fileURLToPath(import.meta.url), ['--seed', String(first), '--schedules', String(schedules)]);

@@ -4,7 +4,7 @@ import type { Process } from './process.ts';
 
 /** What may happen to a call on its way. */
 export type CallFault =
-  /** The server declines it before it does anything. */
+  /** The server rejects it before it does anything. */
   | 'throttled'
   | 'server-error'
   /** The server does not know the credentials, as for a moment after a key was rotated. */
@@ -49,7 +49,7 @@ export interface Call<T> {
   /** The method or the command. */
   readonly name?: string;
   readonly signal: AbortSignal | undefined;
-  /** A permitted call is on its way for no longer than the assumption says. */
+  /** A permitted call is on its way for at most as long as the assumption says. */
   readonly isWrite: boolean;
   /** The errors of the server itself. */
   readonly throttled: () => Error;

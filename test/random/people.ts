@@ -157,7 +157,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     if (machine) install.send(JSON.stringify(lookAgain(machine.id)));
     return machine !== undefined;
   };
-  /** A person releases a fence, with the usual proof, or on their word. */
+  /** A person releases a fence, with the usual proof, or with `release --accept`. */
   const release = (at: number, accepted: string | null): boolean => {
     const node = nodeAt(at);
     const machine = machineAt(at);

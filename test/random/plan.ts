@@ -3,7 +3,10 @@ import { type Dice, diceFor } from './dice.ts';
 import type { CloudName } from './machines.ts';
 import type { Assumption, CallFault, Service, FaultPeriod } from './network.ts';
 
-/** A schedule before it is played: what somebody does, and when calls fail. A seed is one plan, and a shrunk plan is shorter. */
+/**
+ * A schedule before it is played: what someone does, and when calls fail. A seed is one plan, and a shrunk plan is
+ * shorter.
+ */
 
 export type PlannedEvent =
   | { readonly do: 'stop'; readonly machine: number; readonly byGuest: boolean; readonly takes: number }

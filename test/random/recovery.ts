@@ -8,7 +8,10 @@ import type { Cluster } from './kubernetes.ts';
 import { type Fleet, isGone, isOff, isUnknown, type Machine } from './machines.ts';
 import { isOptedOut, oursOn } from './safety.ts';
 
-/** The second promise: once faults cease, every dead machine is fenced to its end, and nothing of ours stays where one runs. */
+/**
+ * The second promise: once faults cease, every dead machine is fenced to its end, and nothing of Cloudfence stays where
+ * one runs.
+ */
 
 interface World {
   readonly cluster: Cluster;

@@ -50,7 +50,7 @@ export interface Violation {
 /** How long a run may act on what it has read of a cluster, with slow answers before and after (ms). */
 const READ_LASTS_MS = 45_000;
 
-/** How long a person's word lasts: as long as the command that it was given to (ms). */
+/** How long a person's statement lasts: as long as the command that it was given to (ms). */
 const ACCEPTED_MS = 60_000;
 
 /** A person removed our taint. That counts for the boot whose fence the record named, whatever has booted since. */
@@ -67,9 +67,9 @@ export interface Safety {
   readonly onDetach: (machine: Machine, disk: Disk, why: string) => void;
   readonly onSweep: (began: number) => void;
   readonly noteRemoval: (node: V1Node) => void;
-  /** The removal counts no more: the whole fence went without a trace, or somebody set such a taint again. */
+  /** The removal counts no more: the whole fence went without a trace, or someone set such a taint again. */
   readonly forgetRemovals: (node: V1Node) => void;
-  /** A person has looked, and ends the fence of the Node on their word. */
+  /** A person has looked, and ends the fence of the Node with `release --accept`. */
   readonly noteAcceptance: (node: V1Node) => void;
   readonly isRemoved: (node: V1Node) => boolean;
   readonly notePause: (paused: boolean) => void;
@@ -282,7 +282,7 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
   };
 };
 
-/** Returns what of ours is on the Node. */
+/** Returns what Cloudfence has left on the Node. */
 export const oursOn = (node: V1Node): readonly string[] => [
   ...Object.keys(node.metadata?.labels ?? {}).filter((key) => OURS.has(key)),
   ...(fenceAnnotation(node) === null ? [] : [RECORD_ANNOTATION]),

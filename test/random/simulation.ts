@@ -76,7 +76,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     assumption: plan.assumption,
     note: (fault) => count(`fault ${fault}`),
   });
-  // A key costs each call some time, so they are only where somebody rotates them.
+  // A key costs each call some time, so they are only where someone rotates them.
   const keys = plan.happenings.some((what) => what.do === 'rotate')
     ? createKeys({ engine, network: open, note: (what) => count(`fault ${what}`) })
     : null;

@@ -10,7 +10,7 @@ import { createNetwork } from './network.ts';
 import { createStormCluster } from './storm-cluster.ts';
 import { type Counted, type Kind, metered, nothingCounted } from './storm-meter.ts';
 
-/** Part of a cluster stops within one minute, in virtual time. The API server declines 2 % of the calls. */
+/** Part of a cluster stops within one minute, in virtual time. The API server rejects 2 % of the calls. */
 
 export interface Storm {
   readonly machines: number;

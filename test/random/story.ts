@@ -34,7 +34,7 @@ export const toldStory = (plan: Plan, { story, violations, stuck }: Played): rea
   ...stuck.map((says) => `In the end, ${says}.`),
 ];
 
-/** Returns in words what somebody does. `name` is the machine that it is about. */
+/** Returns in words what someone does. `name` is the machine that it is about. */
 export const happeningInWords = (what: Planned, name: string): string => {
   switch (what.do) {
     case 'stop':

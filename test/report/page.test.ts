@@ -30,7 +30,7 @@ describe('the page of one incident', () => {
   it('has each phase with its time, or says why it is not known', () => {
     expect(words).toContain('Pods deleted 00:00:35.812 step 2 25.8 s 0.02 s');
     expect(words).toContain('Attached elsewhere not observed: no run and no sweep saw it so far');
-    expect(words).toContain('Taint lifted did not happen: the machine did not come back while the taint stood');
+    expect(words).toContain('Taint lifted did not happen: the machine did not come back while the taint was set');
     expect(words).toContain('New pod running not observed: no run and no sweep saw it so far');
   });
 

@@ -36,7 +36,7 @@ const killedBefore = async (
 const concludes = ({ command }: CommandMoment): boolean => command.do === 'conclude';
 const isMarked = ({ known }: CommandMoment): boolean => known.record !== null;
 
-/** Returns the machines that were fenced meanwhile. */
+/** Returns the machines that were fenced in the meantime. */
 const sweepFor = async ({ world }: Zone, minutes: number, policy: Partial<Policy> = stuck) => {
   const occasion = { policy: { ...defaultPolicy, ...policy }, newRunId: freshId };
   const outcomes = [];

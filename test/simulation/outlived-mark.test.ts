@@ -17,8 +17,8 @@ import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 
 /**
- * A proof covers one call, but Kubernetes goes on acting on the mark. Nothing that Cloudfence leaves on a Node may harm
- * a machine that runs.
+ * A proof covers one call, but Kubernetes keeps acting on the mark. Nothing that Cloudfence leaves on a Node may harm a
+ * machine that runs.
  */
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';

@@ -16,7 +16,7 @@ import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 
 /**
- * Shadow mode begins nothing, but it takes back what an earlier fence left: our taint must not stay on a machine that
+ * Shadow mode begins nothing, but it removes what an earlier fence left: our taint must not stay on a machine that
  * runs. One request asks for a dry run, and a dry run writes nothing at all, in shadow mode, too.
  */
 

@@ -33,7 +33,7 @@ const sweepOf = (world: AwsWorld, ports: Ports = portsOver(world), lasts = FIVE_
   );
 };
 
-/** A cloud that reads each machine in a call of its own. A sweep then looks at few machines side by side. */
+/** A cloud that reads each machine in its own call. A sweep then looks at few machines concurrently. */
 const apart = (world: AwsWorld): Ports => {
   const { cloud, ...ports } = portsOver(world);
   const { sharedLookScope: _, ...others } = cloud;

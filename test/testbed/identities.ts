@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { stringify } from 'yaml';
 
-/** Every user of the API server, each with a token of its own. */
+/** Every user of the API server, each with its own token. */
 const users = {
   admin: { name: 'admin', groups: ['system:masters'] },
   controllerManager: { name: 'system:kube-controller-manager', groups: [] },

@@ -8,7 +8,7 @@ import type { Guard } from './guard.ts';
 import type { Component } from './recipe.ts';
 import { until } from './until.ts';
 
-/** One component as a process of its own. */
+/** One component as its own process. */
 export interface Program {
   /**
    * Resolves once `ask` returns true.

@@ -6,7 +6,7 @@ import type { TestbedAccess } from './installation.ts';
 import type { Kubelets } from '../control-plane/kubelet/kubelets.ts';
 import { openKubelets } from '../control-plane/kubelet/kubelets.ts';
 
-/** What scenarios work with: a running control plane, its EC2, and kubelets of their own. */
+/** What scenarios work with: a running control plane, its EC2, and their own kubelets. */
 export interface Testbed {
   readonly access: TestbedAccess;
   readonly admin: Api;

@@ -156,7 +156,7 @@ describe('moto, where it differs from EC2', () => {
     expect(await outcomeOf(difference, strict)).toBe(difference.ec2);
   });
 
-  // What the scenarios of the control plane rely on, and no more: a proxy that grows further is an emulator of its own.
+  // What the scenarios of the control plane rely on, and no more: a proxy that grows further becomes a separate emulator.
   it('differs in no more than nine ways', () => {
     expect(differences.length).toBeLessThanOrEqual(9);
   });

@@ -20,7 +20,7 @@ const lookAt = async (harness: NameReuseHarness, machine: MachineId): Promise<Ma
   return facts;
 };
 
-/** The cloud decides whether it declines the call or finds nothing to do. */
+/** The cloud decides whether it rejects the call or finds nothing to do. */
 const perhapsDeclined = async (call: Promise<void>): Promise<void> => {
   try {
     await call;

@@ -22,7 +22,7 @@ const targetOf = async (harness: ProviderHarness, machine: MachineId): Promise<M
 
 const dataDisks = (facts: MachineFacts) => facts.disks.filter((disk) => disk.keep === null).map((disk) => disk.disk);
 
-/** What fencing relies on in every cloud. `open` gives the suite a harness of its own. */
+/** What fencing relies on in every cloud. `open` gives the suite its own harness. */
 export const providerContract = (cloud: string, open: () => Promise<ProviderHarness>): void => {
   describe(`the provider's contract on ${cloud}`, () => {
     let harness: ProviderHarness;

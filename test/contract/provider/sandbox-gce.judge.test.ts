@@ -27,7 +27,7 @@ const open = () =>
 providerContract("the sandbox's Compute Engine, call by call as Google's document has it", open);
 nameReuseContract("the sandbox's Compute Engine, call by call as Google's document has it", open);
 
-/** Disks in two zones at once, which have a collection of their own. Machines of other tables have none. */
+/** Disks in two zones at once, which have their own collection. Machines of other tables have none. */
 it('a regional disk is looked at, asked for as a witness, and detached', async () => {
   const world = gceWorld();
   const checked = checkedCalls(document, inProcessFetch(world));

@@ -6,7 +6,7 @@ import {
   type Volume,
 } from '@aws-sdk/client-ec2';
 
-/** What EC2 declines and moto would do. */
+/** What EC2 rejects and moto would do. */
 export interface Refusal {
   readonly code: string;
   readonly message: string;

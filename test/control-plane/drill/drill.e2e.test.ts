@@ -17,7 +17,7 @@ import { cloudfence } from '../doors/doors.ts';
 import { openScene, type Scene } from '../scenes/scene.ts';
 import { anyVolume, volumeOf } from '../scenes/volume.ts';
 
-/** A drill with a real scheduler, real controllers, and the CLI in the place of the functions. */
+/** A drill with a real scheduler, real controllers, and the CLI instead of the functions. */
 
 let testbed: OwnTestbed;
 beforeAll(async () => {

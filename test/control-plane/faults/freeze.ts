@@ -23,7 +23,7 @@ export const pauseInWords = ({ after, at }: Pause): string => {
 const NODE_READS =
   /^\/apis\/(storage\.k8s\.io\/v1\/csinodes|coordination\.k8s\.io\/v1\/namespaces\/kube-node-lease\/leases)\//;
 
-/** The requests of one look leave at once, but over connections of their own. */
+/** The requests of one look leave at once, but over their own connections. */
 export const STRAGGLES_MS = 60;
 
 /**

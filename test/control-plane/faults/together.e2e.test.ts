@@ -32,7 +32,7 @@ const pairs: readonly { readonly who: string; readonly doors: readonly Door[] }[
   { who: 'two functions and the CLI', doors: [handler, handler, cli] },
 ];
 
-/** Starts them at once. Each has a connection of its own, and they meet at every kind of change. */
+/** Starts them at once. Each has its own connection, and they meet at every kind of change. */
 const letLoose = async (doors: readonly Door[], crippled: Crippled): Promise<Rendezvous> => {
   const rendezvous = openRendezvous(doors.length);
   const ways = await Promise.all(doors.map(() => crippled.openWay()));

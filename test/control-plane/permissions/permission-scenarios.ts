@@ -97,7 +97,7 @@ const stoppedUnderJob = async (testbed: Testbed) => {
   return { home, path: `/apis/batch/v1/namespaces/${scene.namespace}/jobs/work` };
 };
 
-/** A Job's pod that cannot be failed is passed by, and the end says so. The pod is still deleted. */
+/** A Job's pod that cannot be failed is skipped, and the end says so. The pod is still deleted. */
 const withJob = async (testbed: Testbed): Promise<Ready> => {
   let path = '';
   const counted = async () => jobs.parse(await testbed.admin.get(path)).status.failed === 1;

@@ -5,7 +5,7 @@ import { cloudfence } from '../doors/doors.ts';
 import { expectMoved, openStage } from '../scenes/stage.ts';
 import { deployment } from '../scenes/workload.ts';
 
-/** On a control plane of its own, whose attacher comes and goes, and which never forces a detach. */
+/** On its own control plane, whose attacher comes and goes, and which never forces a detach. */
 let testbed: OwnTestbed;
 beforeAll(async () => {
   testbed = await openOwnTestbed(['--disable-force-detach-on-timeout=true']);

@@ -6,9 +6,7 @@ import type { TestbedAccess } from '../../testbed/installation.ts';
 import { under } from '../../testbed/installation.ts';
 import { expectMoved, expectUntouched, openStage } from '../scenes/stage.ts';
 
-/**
- * On a control plane of its own: one Node may be fenced within a quarter of an hour, and all fences of a cluster count.
- */
+/** On its own control plane: one Node may be fenced within a quarter of an hour, and all fences of a cluster count. */
 let testbed: OwnTestbed;
 let access: TestbedAccess;
 beforeAll(async () => {

@@ -9,7 +9,7 @@ import { powerOffWithEvent } from '../scenes/power-off.ts';
 import type { Stage } from '../scenes/stage.ts';
 import { expectMoved, openStage } from '../scenes/stage.ts';
 
-/** On a control plane of its own, whose CSI controller dies. */
+/** On its own control plane, whose CSI controller dies. */
 let testbed: OwnTestbed;
 beforeAll(async () => {
   testbed = await openOwnTestbed();

@@ -10,7 +10,7 @@ import { podsOn, worldOf, worldWith } from '../scenes/world.ts';
 import { endingSlowly, lonePod, statefulSet } from '../scenes/workload.ts';
 
 const FINALIZER = 'example.org/backup';
-const HELD = 'its finalizers hold it, but it uses no volume any more';
+const HELD = 'its finalizers keep it, but it no longer uses a volume';
 
 let testbed: Testbed;
 beforeAll(async () => {

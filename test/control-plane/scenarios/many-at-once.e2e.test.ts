@@ -16,7 +16,7 @@ import { until } from '../../testbed/until.ts';
 import { statefulSet } from '../scenes/workload.ts';
 import { PARKED, worldOf } from '../scenes/world.ts';
 
-/** On a control plane of its own: the cap is one fence at a time here, and all fences of a cluster count. */
+/** On its own control plane: the cap is one fence at a time here, and all fences of a cluster count. */
 let testbed: OwnTestbed;
 let access: TestbedAccess;
 beforeAll(async () => {

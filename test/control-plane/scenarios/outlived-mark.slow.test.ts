@@ -5,7 +5,7 @@ import { sweep } from '../doors/doors.ts';
 import { diedAfterMark } from '../scenes/died-after-mark.ts';
 import { PARKED, worldOf } from '../scenes/world.ts';
 
-/** On a control plane of its own, because it sweeps the whole cluster. */
+/** On its own control plane, because it sweeps the whole cluster. */
 let testbed: OwnTestbed;
 beforeAll(async () => {
   testbed = await openOwnTestbed();

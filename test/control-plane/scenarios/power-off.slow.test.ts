@@ -7,7 +7,7 @@ import { under } from '../../testbed/installation.ts';
 import { expectMoved, openStage, type Stage } from '../scenes/stage.ts';
 import { until } from '../../testbed/until.ts';
 
-/** On a control plane of its own: another unreachable Node would forbid the power-off. */
+/** On its own control plane: another unreachable Node would forbid the power-off. */
 let testbed: OwnTestbed;
 beforeAll(async () => {
   testbed = await openOwnTestbed();

@@ -9,7 +9,7 @@ import { until } from '../../testbed/until.ts';
 /** A Lease is renewed every ten seconds, and counts as stale once it is a minute old. */
 const STALE_MS = 61_000;
 
-/** On a control plane of its own, because a sweep would also act on other scenarios’ machines. */
+/** On its own control plane, because a sweep would also act on other scenarios’ machines. */
 let testbed: OwnTestbed;
 beforeAll(async () => {
   testbed = await openOwnTestbed();

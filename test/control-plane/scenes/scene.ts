@@ -20,7 +20,7 @@ export interface Scene {
   readonly addNode: () => Promise<TestbedNode>;
   /** A node on which an unrelated pod already runs. */
   readonly addRefuge: () => Promise<TestbedNode>;
-  /** A volume on a disk of its own, for any claim that asks for its class. `disks` has it under the same name. */
+  /** A volume on its own disk, for any claim that asks for its class. `disks` has it under the same name. */
   readonly addVolume: (name: string, shape?: Partial<VolumeShape>) => Promise<string>;
   /** The same, bound to a claim of that name. */
   readonly addClaim: (name: string, shape?: Partial<VolumeShape>) => Promise<string>;

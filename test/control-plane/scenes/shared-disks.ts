@@ -5,7 +5,7 @@ export interface SharedAttachment {
   readonly status: 'attached';
 }
 
-/** The holders of each shared volume. Gives EC2's code for what EC2 would decline. */
+/** The holders of each shared volume. Gives EC2's code for what EC2 would reject. */
 export interface SharedDisks {
   readonly add: (volume: string) => void;
   readonly has: (volume: string) => boolean;

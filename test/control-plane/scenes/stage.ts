@@ -33,7 +33,7 @@ export const openStage = async (testbed: Testbed, title: string): Promise<Stage>
   return { scene, home, refuge, disk, former: metadata.uid, pods: podsOn(scene, [home, refuge]) };
 };
 
-/** The same pods on the same nodes, the disk in its place, and nothing of ours anywhere. */
+/** The same pods on the same nodes, the disk in its place, and nothing of Cloudfence anywhere. */
 export const expectUntouched = async ({ scene, home, refuge, pods }: Stage): Promise<void> => {
   expect(podsOn(scene, [home, refuge])).toEqual(pods);
   expect(await worldOf(scene)).toEqual(worldWith(scene, { [CLAIM]: home }, []));
@@ -56,7 +56,7 @@ const settled = async (scene: Scene, wanted: World): Promise<World> => {
   });
 };
 
-/** Another pod runs on the refuge, its disk is only there, and nothing of ours is left except on fenced nodes. */
+/** Another pod runs on the refuge, its disk is only there, and nothing of Cloudfence is left except on fenced nodes. */
 export const expectMoved = async (
   { scene, refuge, former }: Stage,
   { fenced = [], gone = [] }: ExpectedNodes,

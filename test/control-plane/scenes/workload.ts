@@ -43,7 +43,7 @@ const replicated = (zone: string, name: string, shape: PodShape) => ({
 
 const APPS = '/apis/apps/v1';
 
-/** Each replica has an existing claim of its own: `data-NAME-0` and so on. */
+/** Each replica has its own existing claim: `data-NAME-0` and so on. */
 export const statefulSet = (name: string, shape: PodShape = {}, replicas = 1): Workload => ({
   group: APPS,
   plural: 'statefulsets',

@@ -5,7 +5,7 @@ import { listOf, node as nodeSchema, volumeAttachment } from '../../testbed/obje
 import type { Scene } from './scene.ts';
 import { volumeName } from './volume.ts';
 
-/** A scene seen from outside: who holds what, and what is left of ours. */
+/** A scene seen from outside: who holds what, and what Cloudfence has left behind. */
 export interface World {
   /** The names of the nodes that have the volume, by claim: according to EC2 and to Kubernetes. */
   readonly volumes: Readonly<
@@ -90,7 +90,7 @@ const namesOf = (held: VolumeHolders[string]): readonly string[] =>
     .map(({ name }) => name)
     .sort();
 
-/** EC2 and Kubernetes agree about each volume, and nothing of ours is left except on the fenced nodes. */
+/** EC2 and Kubernetes agree about each volume, and nothing of Cloudfence is left except on the fenced nodes. */
 export const worldWith = ({ nodes }: Scene, held: VolumeHolders, fenced: readonly TestbedNode[]): World => ({
   volumes: Object.fromEntries(
     Object.entries(held).map(([claim, where]) => [claim, { ec2: namesOf(where), kubernetes: namesOf(where) }]),

@@ -36,13 +36,13 @@ export interface Delivered {
   readonly body: string | null;
   /** The queue delivers it again, or the caller sees that it failed. */
   readonly again: boolean;
-  /** A machine that a sound message beside it names, and that must be looked at. */
+  /** A machine that a sound message next to it names, and that must be looked at. */
   readonly beside?: string;
 }
 
 type FunctionPorts = Omit<Ports, 'signal' | 'observe'>;
 
-/** The same ports, but whatever would change something is noted instead. Steps that are allowed are only declined. */
+/** The same ports, but whatever would change something is noted instead. Steps that are allowed are only rejected. */
 export const guarded = (
   ports: FunctionPorts,
   note: (what: string) => void,

@@ -5,8 +5,8 @@ import { type Management, openManagement } from './management.ts';
 import { PROJECT } from './store.ts';
 
 /**
- * A removal goes on only if the function doctor says that there is no fence, or if nothing is left that could have made
- * one.
+ * A removal continues only if the function doctor says that there is no fence, or if nothing is left that could have
+ * made one.
  */
 
 let google: Management;

@@ -83,7 +83,7 @@ describe('a detach', () => {
       const failed = cloudOf(world).detach(target(machine), disk, 'plain', granted, patient());
       await expect(failed).rejects.toBeInstanceOf(Refused);
       await expect(failed).rejects.toMatchObject({
-        message: `EC2 declined ec2:DetachVolume, and ${disk} is still attached to ${machine}`,
+        message: `EC2 rejected ec2:DetachVolume, and ${disk} is still attached to ${machine}`,
         cause: { name: code },
       });
       expect(held(world, disk)).toBe(true);

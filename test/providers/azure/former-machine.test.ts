@@ -8,7 +8,7 @@ import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
 import { azureWorld, cloudOf, MINUTE, patient } from '../../sandbox/azure/azure-world.ts';
 import { granted } from '../../permits.ts';
 
-/** Every order would be accepted, so a declined one never left. */
+/** Every order would be accepted, so a rejected one never left. */
 
 /** A machine that has the name of one that is gone, and holds its disk. */
 const successor = (wanted: Wanted) => {

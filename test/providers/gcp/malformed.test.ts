@@ -33,7 +33,7 @@ const malformed = malformedJson(['users']);
 const CASES = 300;
 /**
  * The SDK retries what it cannot read after a while in real time, so several of them run at once. More would cost more
- * than they save, because each needs a client of its own.
+ * than they save, because each needs its own client.
  */
 const AT_ONCE = 20;
 

@@ -4,7 +4,7 @@ import { stage as azure } from '../../../providers/azure/plugin/stage.ts';
 import { stage as gcp } from '../../../providers/gcp/plugin/stage.ts';
 import type { SeenCluster, SeenNode, StageWriter } from '../../../providers/stage.ts';
 
-/** The commands that `init` prints for a cluster in which somebody has written a command into every name. */
+/** The commands that `init` prints for a cluster in which someone has written a command into every name. */
 
 const COMMAND = '$(reboot);id';
 

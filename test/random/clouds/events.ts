@@ -107,7 +107,7 @@ const EVENTS = { aws: ec2Event, azure: armEvent, gcp: computeEvent } as const;
 
 /**
  * Returns the event about the machine as it arrives in the queue of an install in `home`, or null if there is none. An
- * install reads the events of its own cloud. About another cloud's machine, it gets a message of its own.
+ * install reads the events of its own cloud. About another cloud's machine, it gets its own message.
  */
 export const eventOf = (machine: Machine, home: CloudName, now: number): string | null => {
   const event = EVENTS[machine.cloud](machine, now);

@@ -16,7 +16,7 @@ export const prefix = `/subscriptions/${subscription.toLowerCase()}/resourcegrou
 
 export const credential = { getToken: async () => ({ token: 'test', expiresOnTimestamp: Number.MAX_SAFE_INTEGER }) };
 
-/** An Azure of its own, on a day in November. */
+/** A separate simulated Azure, on a day in November. */
 export const azureWorld = (knobs: Partial<Knobs> = {}): AzureCloudWorld =>
   createWorld<WithAzure>(
     azureActors(),

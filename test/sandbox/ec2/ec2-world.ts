@@ -12,7 +12,7 @@ export const region = 'eu-central-1';
 export const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 export const MINUTE = 60_000;
 
-/** An EC2 of its own, on a day in November. */
+/** A separate simulated EC2, on a day in November. */
 export const ec2World = (knobs: Partial<Knobs> = {}): Ec2World =>
   createWorld<WithEc2>(
     ec2Actors(),

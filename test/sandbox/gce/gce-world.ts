@@ -9,7 +9,7 @@ export const place = { project: 'my-project', projectNumber: '123456789012', reg
 export const zone = `${place.region}-a`;
 export const MINUTE = 60_000;
 
-/** A Compute Engine of its own, on a day in November. */
+/** A separate simulated Compute Engine, on a day in November. */
 export const gceWorld = (knobs: Partial<Knobs> = {}): GceWorld =>
   createWorld<WithGce>(gceActors(), { gce: emptyGce(place, knobs) }, { now: Date.UTC(2026, 10, 21), seed: 1 });
 

@@ -77,7 +77,7 @@ func operationName(method, path string) string {
 	}
 }
 
-// What is declined by the sandbox has a code; anything else is the judge's own verdict, no answer of ARM, and told.
+// What is rejected by the sandbox has a code; anything else is the judge's own verdict, no answer of ARM, and told.
 func refuse(w http.ResponseWriter, name string, err error) {
 	status, code := http.StatusTeapot, "JudgedWrong"
 	var declined *azcore.ResponseError
@@ -91,7 +91,7 @@ func refuse(w http.ResponseWriter, name string, err error) {
 	json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"code": code, "message": name + ": " + err.Error()}})
 }
 
-// ARM names a place to ask at in the place of the fake server's own header.
+// ARM names a place to ask at instead of the fake server's own header.
 func answer(w http.ResponseWriter, r *http.Request, response *http.Response) {
 	for key, values := range response.Header {
 		if key != statusHeader {

@@ -14,7 +14,7 @@ import (
 // The sandbox's ARM, asked in Microsoft's own types.
 type sandbox struct{ url string }
 
-// What the sandbox declined.
+// What the sandbox rejected.
 type declined struct {
 	status int
 	code   string
@@ -22,7 +22,7 @@ type declined struct {
 
 func (d declined) Error() string { return fmt.Sprintf("%d %s", d.status, d.code) }
 
-// The versions that the SDK for JavaScript sends: disks have one of their own. The fake server keeps none.
+// The versions that the SDK for JavaScript sends: disks have their own version. The fake server keeps none.
 func versionFor(path string) string {
 	if strings.Contains(path, "/disks/") {
 		return "2026-03-02"

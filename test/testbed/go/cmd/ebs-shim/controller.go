@@ -77,7 +77,7 @@ func (c *controller) before(ctx context.Context, volume string, failure func(kno
 const detached = ""
 
 // Looks until the attachment is as wanted. Like the real driver it gives up at once when it has not attached the volume
-// itself and finds it in another state; else it goes on until the attacher's time-out.
+// itself and finds it in another state; else it continues until the attacher's time-out.
 func (c *controller) until(ctx context.Context, volume, instance, wanted string, already bool) error {
 	for {
 		if err := sleep(ctx, c.pace); err != nil {

@@ -21,7 +21,7 @@ type ec2 struct {
 	region   string
 }
 
-// A call that EC2 declined.
+// A call that EC2 rejected.
 type refusal struct {
 	Code    string `xml:"Errors>Error>Code"`
 	Message string `xml:"Errors>Error>Message"`

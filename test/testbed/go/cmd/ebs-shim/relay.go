@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Hands on what the attacher asks for to a driver that is a process of its own. The knobs are turned here.
+// Hands on what the attacher asks for to a driver that runs as a separate process. The knobs are turned here.
 type relay struct {
 	csi.UnimplementedControllerServer
 	controller csi.ControllerClient
