@@ -3,7 +3,7 @@ import { CommanderError } from 'commander';
 import { CloudfenceError, InvalidConfiguration, InvalidInput } from '../fencing/model/errors.ts';
 import type { Clock } from '../fencing/loop/ports.ts';
 import { reasonOf } from '../fencing/loop/ending.ts';
-import { isImagined, type Outcome, outcomeJson, type OutcomeKind } from '../fencing/model/outcome.ts';
+import { isSimulated, type Outcome, outcomeJson, type OutcomeKind } from '../fencing/model/outcome.ts';
 import { onOneLine, type Reason, because, shorten } from '../fencing/model/reason.ts';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -67,7 +67,7 @@ const outcomeOfReason = (reason: Reason, dryRun: boolean, retry = false): Outcom
 });
 
 const prefixOf = (ended: Outcome): string => {
-  if (!isImagined(ended)) return '';
+  if (!isSimulated(ended)) return '';
   return ended.dryRun ? 'dry run: ' : 'shadow mode: ';
 };
 

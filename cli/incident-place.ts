@@ -64,7 +64,7 @@ const openKeeper = async (place: string, settings: Configuration): Promise<Incid
  * Stores what the runs of a command show, if the configuration names a place. This happens after the answer, and a
  * failure is only a warning.
  */
-export const keepByHand = async (
+export const storeCommandIncidents = async (
   command: string,
   outcomes: readonly Outcome[],
   { settings, logs, ports }: Shown,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import type { ClusterReading, ReadDriverFault, ReadStanding } from '../diagnosis/ports.ts';
+import type { ClusterReading, ReadDriverFault, ReadClusterStanding } from '../diagnosis/ports.ts';
 import type { ReadAftermath } from '../incidents/watch.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
@@ -28,7 +28,7 @@ export interface OpenedCluster {
   readonly doctor: Doctor;
   readonly cap: CapControl;
   readonly diagnosis: OpenDiagnosis;
-  readonly status: ReadStanding;
+  readonly status: ReadClusterStanding;
   readonly aftermath: ReadAftermath;
   /** For commands with additional needs, such as a drill, so that the functions do not load their code. */
   readonly connection: Connection;

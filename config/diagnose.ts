@@ -143,7 +143,7 @@ export const releaseNamed = async (target: string, accepted: string | null, tool
   const naming = searchPorts(tools);
   const node = await machineOfNode(target.replace(/^nodes?\//, ''), naming);
   if (node === null && accepted !== null)
-    throw new InvalidInput(`accept is your word about one Node: there is no Node ${quoted(target)}`);
+    throw new InvalidInput(`accept is a statement about one Node, but there is no Node ${quoted(target)}`);
   if (node === null) return releaseFenced(await findFence(target, naming), null, tools);
   await tools.prepare?.(node.machine);
   return releaseOne(node, accepted, tools);

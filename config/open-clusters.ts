@@ -1,4 +1,4 @@
-import type { ReadStanding } from '../diagnosis/ports.ts';
+import type { ReadClusterStanding } from '../diagnosis/ports.ts';
 import type { ReadAftermath } from '../incidents/watch.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import type { CapControl } from '../kubernetes/ledger.ts';
@@ -13,7 +13,7 @@ export interface OpenCluster {
   readonly doctor: () => Promise<Doctor>;
   readonly cap: () => Promise<CapControl>;
   readonly diagnosis: () => Promise<OpenDiagnosis>;
-  readonly status: () => Promise<ReadStanding>;
+  readonly status: () => Promise<ReadClusterStanding>;
   readonly aftermath: () => Promise<ReadAftermath>;
   readonly connection: () => Promise<Connection>;
   /** Opens the cluster now, so that a problem with the access to it shows immediately. @throws CloudfenceError */

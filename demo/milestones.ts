@@ -23,7 +23,7 @@ import type { EventObject, NodeObject } from '../sandbox/cluster/objects.ts';
 export const hasOwnOutOfServiceTaint = (node: NodeObject): boolean => hasOwnTaint(node);
 export const hasQuarantine = (node: NodeObject): boolean => hasTaint(node, QUARANTINE.key);
 
-/** Lists what Cloudfence left on a Node, in one word each. */
+/** Lists what Cloudfence left on a Node, one word each. */
 export const fenceTracesOn = (node: NodeObject): readonly string[] => [
   ...(hasOwnOutOfServiceTaint(node) ? ['out-of-service'] : []),
   ...(hasQuarantine(node) ? ['quarantine'] : []),

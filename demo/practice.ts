@@ -12,7 +12,7 @@ import type { DemoCloud, Scene } from './story.ts';
 import { openCloudServer, type CloudServer } from '../sandbox/cloud-server.ts';
 import type { FunctionDependencies } from '../functions/dependencies.ts';
 
-/** What the functions of a practice work with. */
+/** What the functions of a practice need. */
 type PracticeTools = Pick<CallSchedule, 'sleep'> & Pick<PracticeSetting<ClusterParts>, 'incidents' | 'tell'>;
 
 /**
@@ -245,7 +245,7 @@ const SANDBOX_CLUSTER = 'sandbox';
 const WAIT_MS = 250;
 const SWEEP_EVERY_MS = 60_000;
 
-/** What the functions run in. `since` is the index of the first announcement that they get. */
+/** The environment of the functions. `since` is the index of the first announcement that they receive. */
 interface PracticeSetting<P extends ClusterParts> {
   readonly world: World<P>;
   readonly demoCloud: DemoCloud<P>;
@@ -253,9 +253,9 @@ interface PracticeSetting<P extends ClusterParts> {
   readonly turns: Pick<CallSchedule, 'call' | 'sleep' | 'arrived'>;
   readonly now: () => number;
   readonly since: number;
-  /** Where the functions keep incidents. Absent where they keep none. */
+  /** Where the functions store incidents. Absent if they store none. */
   readonly incidents?: NonNullable<FunctionDependencies['incidents']>;
-  /** Gets how each run ended. */
+  /** Receives the outcome of each run. */
   readonly tell?: (outcome: LoggedOutcome) => void;
 }
 

@@ -76,7 +76,7 @@ const startAgain: Act = {
   },
 };
 
-/** One question about the end of the story. `wrong` returns what is wrong, or null if everything is as expected. */
+/** One check at the end of the story. `wrong` returns what is wrong, or null if everything is as expected. */
 interface FinalCheck {
   readonly name: string;
   readonly wrong: <P extends ClusterParts>(world: World<P>, story: Story<P>) => string | null;

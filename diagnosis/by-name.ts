@@ -1,4 +1,4 @@
-import { isName } from '../fencing/model/cluster-facts.ts';
+import { isObjectName } from '../fencing/model/cluster-facts.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import {
@@ -44,7 +44,7 @@ const namesOf = ({ clusters }: SearchPorts): string => clusters.map(({ cluster }
  * @throws InvalidInput if the Node names no machine or several, or exists in several clusters
  */
 export const machineOfNode = async (node: string, ports: SearchPorts): Promise<LocatedNode | null> => {
-  if (!isName(node)) return null;
+  if (!isObjectName(node)) return null;
   const found = await inEachCluster(ports, ({ cluster }) => cluster.identify(node, ports.signal));
   const [only, second] = found;
   if (!only) return null;
@@ -106,7 +106,7 @@ const HANDLE = /^[\x21-\x7e]{1,1024}$/;
 /** A name without a kind is a volume, or a deleted Node that left attachments. */
 const followWord = async (word: string, ports: SearchPorts): Promise<MachineCandidate | null> => {
   const volume = HANDLE.test(word) ? await follow({ kind: 'disk', id: word }, ports) : null;
-  return volume ?? (isName(word) ? follow({ kind: 'node', name: word }, ports) : null);
+  return volume ?? (isObjectName(word) ? follow({ kind: 'node', name: word }, ports) : null);
 };
 
 /**

@@ -85,7 +85,7 @@ export interface DiagnosisPorts {
 }
 
 /** The state of one cluster. */
-export interface Standing {
+export interface ClusterStanding {
   /** The Nodes with a taint, a label, or a record of Cloudfence. */
   readonly nodes: readonly NodeFacts[];
   /** The reason of a pause in this cluster, or null. */
@@ -95,10 +95,10 @@ export interface Standing {
 }
 
 /** Reads the state of one cluster. @throws CloudfenceError */
-export type ReadStanding = (cap: Policy['cap'], signal: AbortSignal) => Promise<Standing>;
+export type ReadClusterStanding = (cap: Policy['cap'], signal: AbortSignal) => Promise<ClusterStanding>;
 
 export interface StatusPorts {
-  readonly clusters: readonly { readonly name: string; readonly read: ReadStanding }[];
+  readonly clusters: readonly { readonly name: string; readonly read: ReadClusterStanding }[];
   readonly policy: Policy;
   readonly machineOf: (source: IdentitySource) => MachineId | null;
   /** Runs a dry run of a release, and returns its outcome. */

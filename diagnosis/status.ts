@@ -8,7 +8,7 @@ import type { Policy } from '../fencing/model/policy.ts';
 import { because, type Reason, onOneLine, shorten } from '../fencing/model/reason.ts';
 import type { FenceRecord } from '../fencing/model/record.ts';
 import { isFenced } from '../fencing/rules/release.ts';
-import type { Standing, StatusPorts } from './ports.ts';
+import type { ClusterStanding, StatusPorts } from './ports.ts';
 import { formatDuration, formatTime } from './rules/rule.ts';
 
 /**
@@ -28,7 +28,7 @@ export interface FenceStatus {
   readonly release: { readonly outcome: OutcomeKind; readonly reason: Reason };
 }
 
-interface ClusterStatus extends Omit<Standing, 'nodes'> {
+interface ClusterStatus extends Omit<ClusterStanding, 'nodes'> {
   readonly cluster: string;
   readonly fences: readonly FenceStatus[];
   /** Fences that a person removed by hand. */
@@ -79,7 +79,7 @@ const fenceStatus = async (cluster: string, node: NodeFacts, ports: StatusPorts)
 
 const clusterStatus = async (
   cluster: string,
-  { nodes, paused, cap }: Standing,
+  { nodes, paused, cap }: ClusterStanding,
   ports: StatusPorts,
 ): Promise<ClusterStatus> => {
   const limit = pLimit(AT_A_TIME);

@@ -2,7 +2,7 @@ import { InvalidInput, PermissionDenied } from '../fencing/model/errors.ts';
 import type { IdentitySource, MachineId } from '../fencing/model/machine.ts';
 import { ifFound, type ObjectName, type PodView, type VolumeView } from './model/facts.ts';
 import type { ClusterReading, DiagnosedCluster, DiagnosisPorts } from './ports.ts';
-import { isName } from '../fencing/model/cluster-facts.ts';
+import { isObjectName } from '../fencing/model/cluster-facts.ts';
 import { shorten } from '../fencing/model/reason.ts';
 
 /** The object that a person names, and the machines to which it leads in a cluster. */
@@ -39,7 +39,7 @@ export const parseNamedTarget = (text: string): NamedTarget => {
     if (text.trim() === '') throw misspelled(text);
     return { kind: 'disk', id: text };
   }
-  if (first === undefined || rest.length > (namespaced ? 2 : 1) || !rest.every(isName)) throw misspelled(text);
+  if (first === undefined || rest.length > (namespaced ? 2 : 1) || !rest.every(isObjectName)) throw misspelled(text);
   if (single) return { kind: single, name: first };
   const name = second === undefined ? { namespace: 'default', name: first } : { namespace: first, name: second };
   return { kind: namespaced ?? 'pod', ...name };

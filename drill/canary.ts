@@ -94,7 +94,7 @@ export const whyNotUndone = (error: unknown, giveUp: AbortSignal): string =>
  * At the end of the cleanup time, returns the result of the last try.
  * @throws the error of the last try, or immediately an error that a retry cannot change
  */
-export const untilUndone = async <T>(
+export const retryUndo = async <T>(
   undoOnce: (signal: AbortSignal) => Promise<T>,
   isDone: (done: T) => boolean,
   { clock, giveUp }: Pick<DrillTools, 'clock' | 'giveUp'>,
@@ -128,7 +128,7 @@ export const removeCanary = async (
   const remove = async (signal: AbortSignal): Promise<readonly string[]> =>
     (left = await drillCluster.remove({ namespace, drill }, volume, signal));
   try {
-    await untilUndone(remove, ({ length }) => length === 0, tools);
+    await retryUndo(remove, ({ length }) => length === 0, tools);
     return left.length === 0 && kept ? [kept] : left.map((says) => ({ says, remedy }));
   } catch (error) {
     return [

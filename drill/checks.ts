@@ -1,5 +1,5 @@
 import type { CloudIdentityRules } from '../fencing/model/cloud.ts';
-import { bearsFence, type ClusterFacts, type NodeFacts } from '../fencing/model/cluster-facts.ts';
+import { hasOwnLabelOrTaint, type ClusterFacts, type NodeFacts } from '../fencing/model/cluster-facts.ts';
 import type { MachineFacts } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { listSome } from '../fencing/model/reason.ts';
@@ -101,9 +101,9 @@ const doubtsAboutNode = (node: NodeFacts, { barred, hostname }: DrillScene): rea
     'belongs to Karpenter, which may replace it',
     'choose a Node that Karpenter does not manage',
   ],
-  [bearsFence(node), 'is fenced', 'wait for its release: `cloudfence status`'],
+  [hasOwnLabelOrTaint(node), 'is fenced', 'wait for its release: `cloudfence status`'],
   [
-    node.taints.outOfService && !bearsFence(node),
+    node.taints.outOfService && !hasOwnLabelOrTaint(node),
     "has an out-of-service taint that is not Cloudfence's",
     `\`${node.untaint}\` removes it`,
   ],

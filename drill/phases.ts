@@ -1,4 +1,4 @@
-import { bearsFence, type NodeFacts } from '../fencing/model/cluster-facts.ts';
+import { hasOwnLabelOrTaint, type NodeFacts } from '../fencing/model/cluster-facts.ts';
 import type { MachineFacts } from '../fencing/model/machine.ts';
 import type { CanaryView } from './ports.ts';
 
@@ -53,7 +53,7 @@ export const newNodeOf = (snapshot: Snapshot, before: Before): string | null => 
 /** The phases from the stop until the canary runs elsewhere. */
 export const recovery: readonly Phase[] = [
   { name: 'off', says: 'the cloud says that the machine is off', seen: ({ machine }) => isOff(machine) },
-  { name: 'marked', says: 'the Node is marked', seen: ({ node }) => node !== null && bearsFence(node) },
+  { name: 'marked', says: 'the Node is marked', seen: ({ node }) => node !== null && hasOwnLabelOrTaint(node) },
   {
     name: 'pod-deleted',
     says: 'the old pod is deleted',
@@ -90,13 +90,13 @@ export const restart: readonly Phase[] = [
     seen: ({ node }, { bootID }) =>
       node !== null &&
       node.bootID !== bootID &&
-      !bearsFence(node) &&
+      !hasOwnLabelOrTaint(node) &&
       !node.taints.outOfService &&
       node.strayRecord === null,
   },
 ];
 
-export interface Reached {
+export interface ReachedPhase {
   readonly phase: PhaseName;
   readonly says: string;
   /** Ms since the request for the stop or the start. */
@@ -106,20 +106,20 @@ export interface Reached {
 /** Returns the phases that this look shows for the first time. */
 export const newlyReached = (
   phases: readonly Phase[],
-  reached: readonly Reached[],
+  reached: readonly ReachedPhase[],
   snapshot: Snapshot,
   { before, ms }: { readonly before: Before; readonly ms: number },
-): readonly Reached[] =>
+): readonly ReachedPhase[] =>
   phases
     .filter(({ name, seen }) => !reached.some(({ phase }) => phase === name) && seen(snapshot, before))
     .map(({ name, says }) => ({ phase: name, says, ms }));
 
-export const isComplete = (phases: readonly Phase[], reached: readonly Reached[]): boolean =>
+export const isComplete = (phases: readonly Phase[], reached: readonly ReachedPhase[]): boolean =>
   phases.every(({ name }) => reached.some(({ phase }) => phase === name));
 
 /** Returns the first phase that was not reached, or null. */
-export const firstMissing = (phases: readonly Phase[], reached: readonly Reached[]): string | null =>
+export const firstMissing = (phases: readonly Phase[], reached: readonly ReachedPhase[]): string | null =>
   phases.find(({ name }) => !reached.some(({ phase }) => phase === name))?.says ?? null;
 
-export const msOf = (reached: readonly Reached[], wanted: PhaseName): number | null =>
+export const msOf = (reached: readonly ReachedPhase[], wanted: PhaseName): number | null =>
   reached.find(({ phase }) => phase === wanted)?.ms ?? null;

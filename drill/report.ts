@@ -1,5 +1,5 @@
 import type { DrillEnd, DrillResult } from './tools.ts';
-import { msOf, type Reached } from './phases.ts';
+import { msOf, type ReachedPhase } from './phases.ts';
 import { onOneLine } from '../fencing/model/reason.ts';
 
 /** The report of a drill, for people, for programs, and for a file. Pure. */
@@ -110,7 +110,7 @@ interface Section {
   readonly lines: readonly string[];
 }
 
-const phaseLines = (phases: readonly Reached[]): readonly string[] =>
+const phaseLines = (phases: readonly ReachedPhase[]): readonly string[] =>
   phases.map(({ ms, says }) => `${seconds(ms)}: ${says}`);
 
 const sections = (report: DrillReport): readonly Section[] => {
@@ -154,7 +154,7 @@ export const drillMarkdown = (report: DrillReport): string => {
   return `${[`# Drill: ${verdict(report)}`, '', plain(summary(report)), ...began, ...body].join('\n')}\n`;
 };
 
-const phasesJson = (phases: readonly Reached[]): object =>
+const phasesJson = (phases: readonly ReachedPhase[]): object =>
   Object.fromEntries(phases.map(({ phase, ms }) => [phase, ms]));
 
 /** Returns the report for programs. */

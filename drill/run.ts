@@ -26,7 +26,7 @@ import {
   isComplete,
   newlyReached,
   newNodeOf,
-  type Reached,
+  type ReachedPhase,
   recovery,
   restart,
   type Snapshot,
@@ -116,7 +116,7 @@ interface Part {
 }
 
 interface Watched {
-  readonly reached: readonly Reached[];
+  readonly reached: readonly ReachedPhase[];
   /** The Node on which the canary runs after its move, or null. */
   readonly movedTo: string | null;
 }
@@ -132,7 +132,7 @@ const watch = async (
   const { clock, signal, tell } = tools;
   const phases = part.name === 'recovery' ? recovery : restart;
   const lasted = (): number => Math.round(clock.now().mono - part.began);
-  let [reached, movedTo]: [readonly Reached[], string | null] = [[], null];
+  let [reached, movedTo]: [readonly ReachedPhase[], string | null] = [[], null];
   while (lasted() < options.timeout) {
     const snapshot = await takeSnapshot(options, tools, machine);
     const fresh = newlyReached(phases, reached, snapshot, { before, ms: lasted() });
@@ -163,7 +163,7 @@ const start = async (
 
 type Ending = Pick<DrillResult, 'end' | 'says' | 'refusals'>;
 
-const endingOf = (moved: readonly Reached[], back: readonly Reached[], movedTo: string | null): Ending => {
+const endingOf = (moved: readonly ReachedPhase[], back: readonly ReachedPhase[], movedTo: string | null): Ending => {
   const missing = firstMissing(recovery, moved) ?? firstMissing(restart, back);
   if (missing === null)
     return { end: 'recovered', says: `the canary moved to Node ${movedTo ?? ''}, and the Node is back`, refusals: [] };

@@ -1,7 +1,7 @@
 import { asCloudfenceError, PermissionDenied, Refused, InvalidInput } from '../fencing/model/errors.ts';
 import { type Clock, STALE_LEASE_MS } from '../fencing/loop/ports.ts';
 import type { CheckOptions, DrillFacts, Refusal } from './checks.ts';
-import type { Reached } from './phases.ts';
+import type { ReachedPhase } from './phases.ts';
 import type { CanaryOptions, CanaryView, DrillCloud, DrillCluster, DrillTarget } from './ports.ts';
 import type { Cloud } from '../fencing/model/cloud.ts';
 import type { Cluster, NodeQuery } from '../fencing/model/cluster.ts';
@@ -51,9 +51,9 @@ export interface DrillResult {
   /** When the stop was requested (epoch ms), or null. */
   readonly stoppedAt: number | null;
   /** Ms after the request of the stop. */
-  readonly recovery: readonly Reached[];
+  readonly recovery: readonly ReachedPhase[];
   /** Ms after the request of the start. */
-  readonly restart: readonly Reached[];
+  readonly restart: readonly ReachedPhase[];
   /** The Node on which the canary ran at the end, or null. */
   readonly movedTo: string | null;
   /** What the drill could not undo, and the commands for it. */
@@ -71,8 +71,8 @@ export interface Progress {
   readonly stoppedAt: number | null;
   /** Whether the stop may have been sent, and the last look does not say that the machine runs. */
   readonly mayBeOff: boolean;
-  readonly recovery: readonly Reached[];
-  readonly restart: readonly Reached[];
+  readonly recovery: readonly ReachedPhase[];
+  readonly restart: readonly ReachedPhase[];
   readonly movedTo: string | null;
 }
 
@@ -131,7 +131,7 @@ export const requestOf = ({ target, canary, checks }: DrillOptions, own: FactReq
   cap: checks.policy.cap,
 });
 
-/** Where a drill reads. */
+/** The clouds and clusters that a drill reads. */
 interface FactTools {
   readonly cloud: Cloud;
   readonly drillCloud: Pick<DrillCloud, 'inspect'>;
@@ -147,7 +147,7 @@ export const targetOf = ({ machine, incarnation }: MachineFacts): MachineTarget 
   incarnation: incarnation?.id ?? null,
 });
 
-/** Reads every Node of the own cluster, because a second Node that names the machine must not be overlooked. */
+/** Reads every Node of the drill's own cluster, so that it cannot miss a second Node that names the machine. */
 const nodesNaming = async (query: NodeQuery, node: string, tools: FactTools, signal: AbortSignal) => {
   const perCluster = tools.clusters.map(async (cluster) => {
     const names =
@@ -164,19 +164,19 @@ const namesOf = ({ node, machine }: DrillTarget, { cloud }: FactTools) => {
   return { identityRules, query: { machine, nodeNames: [node], machineOf: identityRules.machineOf } };
 };
 
-/** What a drill wants to know about its Node. */
+/** The input for reading the facts about a Node. */
 interface FactRequest {
   readonly target: DrillTarget;
   readonly canary: CanaryOptions;
   readonly cap: Policy['cap'];
-  /** The drill whose canary may be there and the volume of that canary, or null before there is a canary. */
+  /** The drill whose canary may exist, and the volume of that canary, or null before there is a canary. */
   readonly own: { readonly drill: string; readonly volume: CanaryView['volume'] } | null;
 }
 
 /**
  * Reads everything that decides whether the machine may be stopped.
  *
- * @throws InvalidInput if there is no such Node, and whatever the reads throw
+ * @throws InvalidInput if the Node does not exist, and the errors of the reads
  */
 export const readFacts = async (
   { target: { node, machine }, canary, cap, own }: FactRequest,
@@ -205,7 +205,7 @@ export const readFacts = async (
   };
 };
 
-/** Reads again what may have changed since `facts`, in two calls side by side. */
+/** Reads everything again that may have changed since `facts`, in two concurrent calls. */
 export const renewFacts = async (facts: DrillFacts, tools: FactTools, signal: AbortSignal): Promise<DrillFacts> => {
   const target = { node: facts.nodeName, machine: facts.machine.machine };
   const { query } = namesOf(target, tools);

@@ -1,6 +1,6 @@
-import { bearsFence } from '../fencing/model/cluster-facts.ts';
+import { hasOwnLabelOrTaint } from '../fencing/model/cluster-facts.ts';
 import { asCloudfenceError, Unavailable } from '../fencing/model/errors.ts';
-import { CLEANUP_MS, removeCanary, untilUndone, whyNotUndone } from './canary.ts';
+import { CLEANUP_MS, removeCanary, retryUndo, whyNotUndone } from './canary.ts';
 import type { DrillFacts, Refusal } from './checks.ts';
 import { targetOf, type DrillOptions, type DrillTools, POLL_MS, type Progress } from './tools.ts';
 import { lookAtMachine, startMachine } from './machine.ts';
@@ -24,7 +24,7 @@ const startAgain = async (tools: DrillTools, { machine, drilled }: DrillFacts): 
 const offAfterAll = async (tools: DrillTools, { machine, drilled }: DrillFacts): Promise<readonly Refusal[]> => {
   const target = targetOf(machine);
   const look = (signal: AbortSignal) => lookAtMachine(target, tools, signal);
-  const said = await untilUndone(look, () => true, tools).then(
+  const said = await retryUndo(look, () => true, tools).then(
     ({ power }) => (power === 'running' ? null : `the cloud says ${power}`),
     (error: unknown) => whyNotUndone(error, tools.giveUp),
   );
@@ -39,7 +39,7 @@ const FREE_FOR = 3;
 
 const isFree = async (node: string, { drillCluster }: DrillTools, signal: AbortSignal): Promise<boolean> => {
   const seen = await drillCluster.node(node, signal);
-  return seen === null || !bearsFence(seen);
+  return seen === null || !hasOwnLabelOrTaint(seen);
 };
 
 /** @throws Unavailable at the deadline, or the reason of the signal */
@@ -80,7 +80,7 @@ const release = async (node: string, tools: DrillTools): Promise<void> => {
 /** While the machine is off, a fence is correct, so only a single look checks whether there is one. */
 const lookOnce = async (node: string, tools: DrillTools): Promise<void> => {
   const look = (signal: AbortSignal) => isFree(node, tools, signal);
-  if (!(await untilUndone(look, () => true, tools))) throw new Unavailable(`Node ${node} is fenced`);
+  if (!(await retryUndo(look, () => true, tools))) throw new Unavailable(`Node ${node} is fenced`);
 };
 
 /** @returns that the Node is or may be fenced, with the command that ends the fence */
@@ -100,7 +100,7 @@ const freeNode = async ({ target: { node } }: DrillOptions, tools: DrillTools): 
   const { drill, drillCluster, giveUp } = tools;
   const free = (signal: AbortSignal) => drillCluster.free({ name: node, drill }, signal);
   try {
-    await untilUndone(free, () => true, tools);
+    await retryUndo(free, () => true, tools);
     return [];
   } catch (error) {
     const says = `Node ${node} is still reserved for this drill: ${whyNotUndone(error, giveUp)}`;

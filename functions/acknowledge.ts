@@ -1,5 +1,5 @@
 import { CloudfenceError } from '../fencing/model/errors.ts';
-import { isImagined, type Outcome } from '../fencing/model/outcome.ts';
+import { isSimulated, type Outcome } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { counted } from '../fencing/model/reason.ts';
 import { faultLine, messageLine } from './decision-log.ts';
@@ -183,7 +183,7 @@ const lookAgainLater = async (outcome: Outcome, item: WorkItem, { queues, log }:
         `Cloudfence looked at the machine ${counted(item.attempts, 'time')}. The sweep continues with it`,
         outcome.machine,
       ),
-      dryRun: isImagined(outcome),
+      dryRun: isSimulated(outcome),
     });
     return;
   }
@@ -196,6 +196,6 @@ const lookAgainLater = async (outcome: Outcome, item: WorkItem, { queues, log }:
       `Cloudfence looks again in ${seconds} s`,
       outcome.machine,
     ),
-    dryRun: isImagined(outcome),
+    dryRun: isSimulated(outcome),
   });
 };

@@ -3,7 +3,7 @@ import { CloudfenceError } from '../fencing/model/errors.ts';
 import type { Fault } from '../fencing/model/cloud.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import { type CommandResult, reportsOf } from '../fencing/loop/reduce.ts';
-import { isImagined, type Outcome } from '../fencing/model/outcome.ts';
+import { isSimulated, type Outcome } from '../fencing/model/outcome.ts';
 import { listSome, onOneLine, shorten } from '../fencing/model/reason.ts';
 import { logDecision } from './metrics.ts';
 
@@ -107,7 +107,7 @@ export const outcomeLine = (outcome: Outcome, event: string | null): DecisionLin
   instance: outcome.machine,
   cluster: outcome.cluster,
   node: outcome.node,
-  dryRun: isImagined(outcome),
+  dryRun: isSimulated(outcome),
   requestId: outcome.evidence['requestId'] ?? null,
 });
 

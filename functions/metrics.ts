@@ -1,4 +1,4 @@
-import { isImagined, type Outcome, type StepReport } from '../fencing/model/outcome.ts';
+import { isSimulated, type Outcome, type StepReport } from '../fencing/model/outcome.ts';
 import type { OverdueFences } from '../fencing/sweep/sweep.ts';
 
 /** All names in logs and metrics. Dashboards and alarms depend on them. */
@@ -78,7 +78,7 @@ const duration = (name: string, from: number | null, to: number | null): readonl
  */
 const phases = (ended: Outcome, eventAt: number | null): readonly Measurement[] => {
   const { outcome, provenAt, steps } = ended;
-  if (outcome !== 'fenced' || isImagined(ended)) return [];
+  if (outcome !== 'fenced' || isSimulated(ended)) return [];
   const marked = endOf(stepsDone(steps, 'mark')[0]);
   const podsGone = endOf(stepsDone(steps, 'delete-pod').at(-1));
   const finished = endOf(stepsDone(steps, 'park', 'delete-node').at(-1));
@@ -98,7 +98,7 @@ const countOfOne = (name: string): Measurement => ({ name, value: 1, unit: 'Coun
  */
 const endsOf = (ended: Outcome): readonly Measurement[] => {
   const { outcome } = ended;
-  if (isImagined(ended) && (outcome === 'fenced' || outcome === 'released')) return [];
+  if (isSimulated(ended) && (outcome === 'fenced' || outcome === 'released')) return [];
   const end: Measurement = { ...countOfOne(metricNames.outcomes), by: { [dimensionNames.outcome]: outcome } };
   if (outcome === 'would-fence') return [end, countOfOne(metricNames.wouldFence)];
   return outcome === 'would-release' ? [end, countOfOne(metricNames.wouldRelease)] : [end];
@@ -118,7 +118,7 @@ export const measurementsOf = (outcome: Outcome, eventAt: number | null): readon
         },
       ]
     : []),
-  ...(outcome.reason.code === 'cap-reached' && !isImagined(outcome)
+  ...(outcome.reason.code === 'cap-reached' && !isSimulated(outcome)
     ? [{ name: metricNames.capReached, value: 1, unit: 'Count' as const }]
     : []),
   ...phases(outcome, eventAt),

@@ -1,4 +1,4 @@
-import { isImagined, type Outcome, type StepReport } from '../fencing/model/outcome.ts';
+import { isSimulated, type Outcome, type StepReport } from '../fencing/model/outcome.ts';
 import type { FenceRecord } from '../fencing/model/record.ts';
 import { stepProperties } from '../fencing/model/steps.ts';
 import { hasActed, nothingSeen, phasesOf, stateOf, type ObservedPhase } from './join.ts';
@@ -51,7 +51,7 @@ const isWorthKeeping = (outcome: Outcome, { fence }: RunLog): boolean => {
   const hasPoweredOff = steps.some(({ step }) => step === 'power-off');
   return (
     (fence !== null || provenAt !== null || hasPoweredOff) &&
-    !isImagined(outcome) &&
+    !isSimulated(outcome) &&
     steps.some(({ step }) => step !== 'note-stopping')
   );
 };

@@ -43,7 +43,7 @@ const WATCHED_FOR_MS = { fence: HOUR_MS, shadow: 24 * HOUR_MS };
 const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 /** Returns whether Cloudfence would have fenced the machine, even if a later run in shadow mode refused. */
-export const isImagined = ({ shadow, fence, ends }: Pick<Incident, 'shadow' | 'fence' | 'ends'>): boolean =>
+export const isSimulated = ({ shadow, fence, ends }: Pick<Incident, 'shadow' | 'fence' | 'ends'>): boolean =>
   shadow && fence === null && ends.some(({ outcome }) => outcome === 'would-fence');
 
 /** Returns whether a later look can show that something from the machine runs elsewhere. */
@@ -55,7 +55,7 @@ export const isWatched = (incident: Incident): boolean => {
   const { watch, node, cluster, fence, state } = incident;
   if (watch !== null || node === null || cluster === null) return false;
   return (
-    isImagined(incident) || (isFollowed(incident) && (fence !== null || state === 'fencing' || state === 'fenced'))
+    isSimulated(incident) || (isFollowed(incident) && (fence !== null || state === 'fencing' || state === 'fenced'))
   );
 };
 
@@ -63,7 +63,7 @@ const beganAt = ({ begun, ends }: Incident): string | null => begun ?? ends[0]?.
 
 const isTimeUp = (incident: Incident, now: number): boolean => {
   const began = beganAt(incident);
-  const lasts = isImagined(incident) ? WATCHED_FOR_MS.shadow : WATCHED_FOR_MS.fence;
+  const lasts = isSimulated(incident) ? WATCHED_FOR_MS.shadow : WATCHED_FOR_MS.fence;
   return began === null || now - Date.parse(began) > lasts;
 };
 
@@ -81,7 +81,7 @@ type Why = NonNullable<Incident['watch']>['because'];
 const endOf = (incident: Incident, seen: Aftermath | null, now: number): Why | null => {
   if (incident.phases.running !== null) return 'running';
   if (incident.phases.returned !== null) return 'returned';
-  if (isImagined(incident) && seen?.fenced) return 'fenced';
+  if (isSimulated(incident) && seen?.fenced) return 'fenced';
   return isTimeUp(incident, now) ? 'time-up' : null;
 };
 
@@ -98,13 +98,13 @@ const lateEnd = ({ state }: Incident, { detached, nodeGone }: Aftermath, now: nu
 
 const withSeen = (incident: Incident, seen: Aftermath, now: number): Incident => {
   // What happens during a fence was not done by Kubernetes alone.
-  if (isImagined(incident) && seen.fenced) return incident;
+  if (isSimulated(incident) && seen.fenced) return incident;
   const { phases } = incident;
   // A pod is ready only after its volumes are attached.
   const running = seen.runningSince === null ? null : within(seen.runningSince, incident, now);
   const at = earlier(isoTime(now), running);
   const returned =
-    !isImagined(incident) || seen.returnedSince === null ? null : within(seen.returnedSince, incident, now);
+    !isSimulated(incident) || seen.returnedSince === null ? null : within(seen.returnedSince, incident, now);
   const end = lateEnd(incident, seen, now);
   const news = {
     attachmentsGone: phases.attachmentsGone ?? (seen.detached ? at : null),

@@ -7,7 +7,7 @@ import {
   type V1ObjectMeta,
   wrapHttpLibrary,
 } from '@kubernetes/client-node/dist/gen/index.js';
-import { isName } from '../fencing/model/cluster-facts.ts';
+import { isObjectName } from '../fencing/model/cluster-facts.ts';
 import type { StepResult } from '../fencing/model/cluster.ts';
 import { CloudfenceError, Unavailable } from '../fencing/model/errors.ts';
 import { z } from 'zod';
@@ -216,7 +216,7 @@ export const objectReads = (read: SendWith): Pick<Reader, 'readIfPresent' | 'imp
   return {
     readIfPresent: async (api, key, ask) => {
       const parts = [key.name, ...(key.namespace === undefined ? [] : [key.namespace])];
-      const wrong = parts.filter((part) => !isName(part.toLowerCase()));
+      const wrong = parts.filter((part) => !isObjectName(part.toLowerCase()));
       for (const part of wrong) impossible.add(part);
       return wrong.length > 0 ? null : read(api, (client) => ask(client, key)).catch(nullIfAbsent);
     },

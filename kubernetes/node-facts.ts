@@ -1,6 +1,6 @@
 import type { V1Node, V1ObjectMeta, V1Taint } from '@kubernetes/client-node/dist/gen/index.js';
 import {
-  bearsFence,
+  hasOwnLabelOrTaint,
   type FenceInBoot,
   type FirstStopping,
   type NodeFacts,
@@ -159,7 +159,7 @@ const fenceOf = (
     quarantine: hasTaint(node, QUARANTINE.key),
   };
   const tombstone = tombstoneIn(label);
-  const isOurRecord = bearsFence({ label, taints });
+  const isOurRecord = hasOwnLabelOrTaint({ label, taints });
   const isOfThisFence = label === null || record?.fence === (tombstone?.fence ?? label);
   return {
     taints,

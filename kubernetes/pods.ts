@@ -5,7 +5,7 @@ import {
   type V1Pod,
   type V1Toleration,
 } from '@kubernetes/client-node/dist/gen/index.js';
-import { isName, type PodFacts } from '../fencing/model/cluster-facts.ts';
+import { isObjectName, type PodFacts } from '../fencing/model/cluster-facts.ts';
 import type { StepResult } from '../fencing/model/cluster.ts';
 import type { PodTarget } from '../fencing/model/steps.ts';
 import { deleteByUid, type ApiSession, pages, type Reader } from './connection.ts';
@@ -26,7 +26,7 @@ import {
 
 /** Lists all pods that are bound to the Node's name. An impossible Node name would become another selector. */
 export const readNodePods = async (reader: Reader, node: string): Promise<readonly V1Pod[]> => {
-  if (!isName(node)) return [];
+  if (!isObjectName(node)) return [];
   const pods: V1Pod[] = [];
   const readPage = (paging: { limit: number; _continue?: string }) =>
     reader.read(CoreV1Api, (core) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ObjectStore } from '../incidents/keep.ts';
 import { Unavailable } from '../fencing/model/errors.ts';
-import { goodAnswer, type HttpCall, type SendCall } from '../transport/answers.ts';
+import { requireSuccess, type HttpCall, type SendCall } from '../transport/answers.ts';
 import type { IncidentObject } from '../incidents/source.ts';
 
 /**
@@ -42,7 +42,7 @@ const createRemoval =
       headers: dialect.headers,
     };
     const answer = await send(call, signal);
-    if (answer.status !== 404) goodAnswer(answer, call);
+    if (answer.status !== 404) requireSuccess(answer, call);
   };
 
 export const createObjectStore = (send: SendCall, dialect: ObjectDialect): Omit<ObjectStore, 'list'> => ({
@@ -55,7 +55,7 @@ export const createObjectStore = (send: SendCall, dialect: ObjectDialect): Omit<
     };
     const answer = await send(call, signal);
     if (answer.status === 404) return null;
-    const { text, header } = goodAnswer(answer, call);
+    const { text, header } = requireSuccess(answer, call);
     const version = header(dialect.version);
     if (version === null) throw new Unavailable(`${call.name} returned an object without ${dialect.version}`);
     return { text, version };
@@ -76,7 +76,7 @@ export const createObjectStore = (send: SendCall, dialect: ObjectDialect): Omit<
     const answer = await send(call, signal);
     // A missing bucket is also a 404, but a new object is never written on condition of an older version.
     if (CONFLICTS.has(answer.status) && !(answer.status === 404 && over === null)) return false;
-    goodAnswer(answer, call);
+    requireSuccess(answer, call);
     return true;
   },
   remove: createRemoval(send, dialect),
@@ -159,7 +159,7 @@ export const createObjectList =
     do {
       const url = `${bucket}?${new URLSearchParams(query(prefix, token)).toString()}`;
       const call: HttpCall = { method: 'GET', url, name, headers };
-      const page: ListPage = await readPage(goodAnswer(await send(call, signal), call).text, dialect);
+      const page: ListPage = await readPage(requireSuccess(await send(call, signal), call).text, dialect);
       if (page.next === token && token !== null) throw new Unavailable(`${name} returns the same page again and again`);
       objects.push(...page.objects);
       token = page.next;

@@ -1,5 +1,5 @@
 import type { Incident } from '../incidents/incident.ts';
-import { isImagined } from '../incidents/watch.ts';
+import { isSimulated } from '../incidents/watch.ts';
 import { between, type PhaseName, phaseRules } from './timeline.ts';
 
 /**
@@ -99,17 +99,17 @@ export interface ShadowSummary {
   /** The simulated steps of shadow mode, by name. */
   readonly steps: ReadonlyMap<string, number>;
   /** The durations without Cloudfence, if they were observed. */
-  readonly managed: readonly Managed[];
+  readonly managed: readonly UnaidedRecovery[];
   /** The number of incidents that Cloudfence would have fenced but whose end was not observed, by reason. */
-  readonly notSeen: ReadonlyMap<NotSeen, number>;
+  readonly notSeen: ReadonlyMap<UnobservedReason, number>;
   /** The time that Cloudfence would have saved in the observed incidents (ms). */
   readonly saved: number;
   /** The duration of a fence on each cloud, with which `saved` was computed. */
-  readonly against: readonly OwnFence[];
+  readonly against: readonly FenceDuration[];
 }
 
 /** How long a fence of Cloudfence takes from its first look until everything runs elsewhere (ms). */
-export interface OwnFence {
+export interface FenceDuration {
   readonly cloud: string;
   /** The median of the watched fences. Without watched fences, the time that was measured on the testbed. */
   readonly took: number;
@@ -118,7 +118,7 @@ export interface OwnFence {
 }
 
 /** How an incident ended without Cloudfence, and how long that took (ms). */
-export interface Managed {
+export interface UnaidedRecovery {
   readonly cloud: string;
   readonly by: 'running' | 'returned';
   /** Counted from when the machine went off, or from the first look if the cloud does not report that time. */
@@ -131,7 +131,7 @@ export interface Managed {
  * `watching`: a sweep still looks. `fenced`: Cloudfence fenced the Node itself. `time-up`: the end was not seen within
  * a day.
  */
-export type NotSeen = 'watching' | 'fenced' | 'time-up';
+export type UnobservedReason = 'watching' | 'fenced' | 'time-up';
 
 /** Returns the last reason of an incident without a fence. */
 const refusalOf = ({ state, ends }: Incident): Incident['ends'][number]['because'] | null =>
@@ -150,7 +150,7 @@ const imaginedSteps = (incidents: readonly Incident[]): ReadonlyMap<string, numb
 };
 
 /** Returns how an incident ended without Cloudfence, or null if that was not observed. */
-const managedIn = (incident: Incident): Managed | null => {
+const managedIn = (incident: Incident): UnaidedRecovery | null => {
   const { running, returned } = incident.phases;
   const by = running !== null && (returned === null || running <= returned) ? 'running' : 'returned';
   const look = between(incident, 'received', by);
@@ -159,7 +159,7 @@ const managedIn = (incident: Incident): Managed | null => {
   return { cloud: incident.cloud, by, took: took ?? 0, tookFromLook: tookFromLook ?? 0 };
 };
 
-const whyNotSeen = ({ watch }: Incident): NotSeen => {
+const whyNotSeen = ({ watch }: Incident): UnobservedReason => {
   if (watch === null) return 'watching';
   return watch.because === 'fenced' ? 'fenced' : 'time-up';
 };
@@ -244,7 +244,7 @@ export const kubernetesAlone: MeasuredRemedies = {
 
 const BENCH_MS = kubernetesAlone.cloudfence.running * 1_000;
 
-const ownFenceOn = (cloud: string, fences: readonly Incident[]): OwnFence => {
+const ownFenceOn = (cloud: string, fences: readonly Incident[]): FenceDuration => {
   const times = begun(fences)
     .filter((one) => one.cloud === cloud)
     .map((one) => between(one, 'received', 'running'))
@@ -260,7 +260,7 @@ const ownFenceOn = (cloud: string, fences: readonly Incident[]): OwnFence => {
  */
 export const shadowSummaryOf = (all: readonly Incident[], fences: readonly Incident[] = all): ShadowSummary => {
   const incidents = all.filter(({ shadow }) => shadow);
-  const would = incidents.filter(isImagined);
+  const would = incidents.filter(isSimulated);
   const managed = would.map(managedIn).filter((one) => one !== null);
   const unseen = would.filter((one) => managedIn(one) === null).map(whyNotSeen);
   const against = [...new Set(managed.map(({ cloud }) => cloud))].map((cloud) => ownFenceOn(cloud, fences));
@@ -268,7 +268,7 @@ export const shadowSummaryOf = (all: readonly Incident[], fences: readonly Incid
   return {
     incidents: incidents.length,
     wouldFence: would.length,
-    refusals: refusalsIn(incidents.filter((one) => !isImagined(one))),
+    refusals: refusalsIn(incidents.filter((one) => !isSimulated(one))),
     steps: imaginedSteps(incidents),
     managed,
     notSeen: new Map([...Map.groupBy(unseen, (why) => why)].map(([why, some]) => [why, some.length])),

@@ -1,5 +1,5 @@
 import type { Incident } from '../incidents/incident.ts';
-import { type NotSeen, type OwnFence, type ShadowSummary, kubernetesAlone } from './figures.ts';
+import { type UnobservedReason, type FenceDuration, type ShadowSummary, kubernetesAlone } from './figures.ts';
 import { between, epochMs } from './timeline.ts';
 
 /**
@@ -163,13 +163,13 @@ export const factsOf = (incident: Incident): readonly (readonly [string, string]
   return known.flatMap(([what, value]) => (value === null || value === '' ? [] : [[what, value] as const]));
 };
 
-const unseenWords: Readonly<Record<NotSeen, string>> = {
+const unseenWords: Readonly<Record<UnobservedReason, string>> = {
   watching: 'not seen to end so far',
   'time-up': 'not seen to end within a day, and no longer watched',
   fenced: 'Cloudfence fenced the Node itself before an end was seen, because shadow mode was switched off',
 };
 
-const ownFenceStory = ({ cloud, took, watched }: OwnFence): string => {
+const ownFenceStory = ({ cloud, took, watched }: FenceDuration): string => {
   const { cloudfence, source, measured } = kubernetesAlone;
   if (watched > 0)
     return `On ${cloud}, it counts against ${duration(took)}: half of the ${count(watched, 'fence')} that sweeps have watched here took no longer until everything ran elsewhere.`;

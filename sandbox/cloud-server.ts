@@ -48,7 +48,7 @@ const listenOn = async (server: Server, port: number): Promise<number> => {
  * Returns a function that closes a server immediately, including connections without a request or without a complete
  * TLS handshake.
  */
-export const closerOf = (server: Server): (() => Promise<void>) => {
+export const createCloser = (server: Server): (() => Promise<void>) => {
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -79,7 +79,7 @@ export const openCloudServer = async (
       response.destroy(error instanceof Error ? error : undefined),
     );
   const server = tls ? createHttpsServer(tls, listener) : createHttpServer(listener);
-  const close = closerOf(server);
+  const close = createCloser(server);
   const bound = await listenOn(server, port);
   return {
     url: `${tls ? 'https' : 'http'}://127.0.0.1:${bound}`,

@@ -124,13 +124,13 @@ const toCloudfenceError = ({ status }: HttpAnswer, name: string): CloudfenceErro
 };
 
 /** Returns the answer if it is a success. @throws PermissionDenied, Throttled, Refused, Unavailable */
-export const goodAnswer = (answer: HttpAnswer, { name }: Pick<HttpCall, 'name'>): HttpAnswer => {
+export const requireSuccess = (answer: HttpAnswer, { name }: Pick<HttpCall, 'name'>): HttpAnswer => {
   if (isGood(answer)) return answer;
   throw toCloudfenceError(answer, name);
 };
 
 /** Returns the error for a call that got no answer. */
-export const noAnswer = (caught: unknown, { name, url }: Pick<HttpCall, 'name' | 'url'>): CloudfenceError =>
+export const noAnswerError = (caught: unknown, { name, url }: Pick<HttpCall, 'name' | 'url'>): CloudfenceError =>
   caught instanceof CloudfenceError
     ? caught
     : new Unavailable(

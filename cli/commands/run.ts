@@ -8,7 +8,7 @@ import { runAll } from '../../fencing/loop/run.ts';
 import { newRunId } from '../../config/environment.ts';
 import { describeUnreadable } from '../../config/settings.ts';
 import { printOutcomes, printOutcome, type Terminal, outcomeOfError } from '../answer.ts';
-import { keepByHand } from '../incident-place.ts';
+import { storeCommandIncidents } from '../incident-place.ts';
 import { openCloudsOf, withSession, type CommonOptions, type Session } from '../session.ts';
 import { machineNamed, type NamedMachine, listFences } from '../../diagnosis/by-name.ts';
 import { searchPorts, releaseFenced, releaseNamed, type ReleaseTools } from '../../config/diagnose.ts';
@@ -33,7 +33,7 @@ export const fence = (target: string, options: CommonOptions, terminal: Terminal
     const [outcome] = await runAll([named.machine], { policy, deadline, newRunId }, ports);
     if (!outcome) throw new InvalidInput('name an instance or a Node');
     const code = printOutcome(outcome, options.json ?? false, terminal);
-    await keepByHand('fence', [outcome], session, terminal);
+    await storeCommandIncidents('fence', [outcome], session, terminal);
     return code;
   });
 
@@ -84,7 +84,7 @@ export const replay = (file: string, options: CommonOptions, terminal: Terminal)
     const json = options.json ?? false;
     const [only, second] = outcomes;
     const code = only && !second ? printOutcome(only, json, terminal) : printOutcomes(outcomes, json, terminal);
-    await keepByHand('replay', outcomes, session, terminal);
+    await storeCommandIncidents('replay', outcomes, session, terminal);
     return code;
   });
 
@@ -103,7 +103,7 @@ export const sweep = (options: CommonOptions, terminal: Terminal): Promise<numbe
       options.json ?? false,
       terminal,
     );
-    await keepByHand('sweep', outcomes, session, terminal);
+    await storeCommandIncidents('sweep', outcomes, session, terminal);
     return code;
   });
 
@@ -157,7 +157,7 @@ export const release = async (
     const [only] = outcomes;
     const code =
       target !== undefined && only ? printOutcome(only, json, terminal) : printOutcomes(outcomes, json, terminal);
-    await keepByHand('release', outcomes, session, terminal);
+    await storeCommandIncidents('release', outcomes, session, terminal);
     return code;
   });
 };

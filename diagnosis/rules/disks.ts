@@ -5,7 +5,7 @@ import {
   attachmentAt,
   cause,
   cloudSays,
-  fenceIt,
+  fenceAdvice,
   nodeAt,
   holdersOf,
   isKubeletSilent,
@@ -93,7 +93,7 @@ const former = (location: NodeLocation, situation: Situation, facts: MachineFact
     waits: `${nameOf(situation.pod)} ← disk ← ${facts.machine}, which is no Node any more.`,
     next: [
       ...(isOff
-        ? fenceIt(facts.machine)
+        ? fenceAdvice(facts.machine)
         : [`stop ${facts.machine} in its cloud, then: cloudfence fence ${facts.machine}`]),
       `do not delete the VolumeAttachment: its attacher would ask ${machine ?? 'the new machine'}, and the disk would stay where it is`,
     ],

@@ -5,7 +5,7 @@ import {
   attachmentAt,
   cause,
   cloudSays,
-  fenceIt,
+  fenceAdvice,
   formatTime,
   holdersOf,
   isHealthy,
@@ -89,7 +89,7 @@ const off = (location: NodeLocation, situation: Situation, facts: MachineFacts):
     proof: [...proofOf(location, situation, facts), ...(fenced ? ['Cloudfence has fenced the Node'] : [])],
     machine: facts.machine,
     waits: waiting(location, situation),
-    next: [...fenceIt(location.nodeName), ...fenceTargetToo(location, situation), ...storageNote(situation)],
+    next: [...fenceAdvice(location.nodeName), ...fenceTargetToo(location, situation), ...storageNote(situation)],
   });
 };
 
@@ -226,7 +226,7 @@ const missing = (location: NodeLocation, situation: Situation, facts: MachineFac
             `look at ${facts.machine} in its cloud: if it is being deleted, its disk goes free; if it is only hidden from these credentials, it may run`,
           ]
         : []),
-      ...fenceIt(location.nodeName),
+      ...fenceAdvice(location.nodeName),
       ...storageNote(situation),
     ],
   });
@@ -285,6 +285,6 @@ export const machineOfTarget: CauseRule = (situation) => {
     proof: proofOf(target, situation, facts),
     machine: facts.machine,
     waits: `${nameOf(pod)} ← ${target.nodeName}, which cannot start it.`,
-    next: [...fenceIt(target.nodeName), 'its controller then makes a new pod for a Node that runs'],
+    next: [...fenceAdvice(target.nodeName), 'its controller then makes a new pod for a Node that runs'],
   });
 };

@@ -144,7 +144,7 @@ export const cloudSays = ({ machine, evidence, power }: MachineFacts): string =>
   `the cloud says of ${machine}: ${Object.values(evidence)[0] ?? power}`;
 
 /** Says how a person fences a Node or a machine. */
-export const fenceIt = (name: string): readonly string[] => [
+export const fenceAdvice = (name: string): readonly string[] => [
   `cloudfence fence ${name} --dry-run`,
   `cloudfence fence ${name}`,
 ];

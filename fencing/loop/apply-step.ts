@@ -177,7 +177,7 @@ export const applyStepError = (
 };
 
 /** Reports a step of a dry run as if it were taken. Sends nothing. */
-export const reportImagined = (act: Act, now: Moment): StepReport => report(act, now, now, 'dry-run', null);
+export const reportSimulatedStep = (act: Act, now: Moment): StepReport => report(act, now, now, 'dry-run', null);
 
 /**
  * Returns the facts after a step that took effect, or after a simulated step. They do not contain reactions of others
@@ -259,12 +259,12 @@ const markedNode = (node: NodeFacts, record: FenceRecord, addOutOfService: boole
  * Returns the run state with the facts as they would be after a step. A dry run, or a run in shadow mode, bases its
  * next decisions on these facts. Pure: sends nothing.
  */
-export const applyImagined = (
+export const applySimulatedStep = (
   state: RunState,
   act: { readonly step: Step; readonly because: Reason },
   now: Moment,
 ): RunState => {
-  const steps = [...state.steps, reportImagined(act, now)];
+  const steps = [...state.steps, reportSimulatedStep(act, now)];
   const cluster = state.cluster && { ...state.cluster, value: clusterAfter(state.cluster.value, act.step) };
   const sinceLook = new Set(state.memory.sinceLook).add(stepKey(act.step));
   const asked = new Map(state.memory.takenAt).set(stepKey(act.step), now.mono);
@@ -272,7 +272,7 @@ export const applyImagined = (
     ...state,
     cluster,
     steps,
-    ending: isLast(act.step) ? imaginedEnding({ ...state, steps }) : null,
+    ending: isLast(act.step) ? simulatedEnding({ ...state, steps }) : null,
     memory: { ...state.memory, sinceLook, takenAt: asked },
   };
 };
@@ -288,13 +288,13 @@ type Steps = Pick<RunState, 'policy' | 'steps'>;
 const imaginedIn = ({ steps }: Steps): RunState['steps'] => steps.filter(({ result }) => result === 'dry-run');
 
 /** Returns whether the run has simulated a step. */
-export const hasImagined = (state: Steps): boolean => imaginedIn(state).length > 0;
+export const hasSimulatedSteps = (state: Steps): boolean => imaginedIn(state).length > 0;
 
 /**
  * Returns the ending of a run after its simulated steps. The last step decides the outcome. None of the steps has been
  * sent.
  */
-export const imaginedEnding = (state: Steps, afterwards = ''): Ending => {
+export const simulatedEnding = (state: Steps, afterwards = ''): Ending => {
   const steps = imaginedIn(state);
   const last = steps.at(-1)?.step;
   const outcome = last !== undefined && stepProperties[last].releases ? 'would-release' : 'would-fence';

@@ -1,7 +1,7 @@
 import type { ClusterEvent, EventSubject } from '../model/cluster.ts';
 import { type Ending, type RunState, viewOf } from './state.ts';
 import { describeDeclined, stillDeclined, listUntouched } from '../rules/finish.ts';
-import { type DeletedPod, isImagined, type Outcome, type OutcomeKind } from '../model/outcome.ts';
+import { type DeletedPod, isSimulated, type Outcome, type OutcomeKind } from '../model/outcome.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';
 import {
@@ -98,7 +98,7 @@ const eventReasons: Record<OutcomeKind, string | null> = {
 export const eventFor = (ended: Outcome): ClusterEvent | null => {
   const { outcome, reason, node, steps } = ended;
   const word = reason.code === 'stopping-too-long' ? 'MachineStoppingTooLong' : eventReasons[outcome];
-  if (word === null || isImagined(ended) || node === null) return null;
+  if (word === null || isSimulated(ended) || node === null) return null;
   if ((outcome === 'fenced' || outcome === 'released') && steps.length === 0) return null;
   const calm = outcome === 'released';
   return { type: calm ? 'Normal' : 'Warning', reason: word, message: reason.says };

@@ -7,7 +7,7 @@ import type { Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
 import type { CommandResult } from './reduce.ts';
 import { createSharedLooks } from './groups.ts';
-import { type RunState, type ClusterLocation, type Observation, saysOff } from './state.ts';
+import { type RunState, type ClusterLocation, type Observation, offStates } from './state.ts';
 
 /** Runs the reads of a look command: the machine, its cluster, or all clusters that may contain its Node. */
 
@@ -136,7 +136,7 @@ const lookAtGuess = async (
     query,
     node,
     nodeOnly: true,
-    beforeReservation: saysOff.has(power),
+    beforeReservation: offStates.has(power),
     remembered: state.record,
     successorsOf: [...state.memory.detached],
   };

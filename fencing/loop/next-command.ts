@@ -2,13 +2,13 @@ import { decide } from '../rules/decide.ts';
 import type { CapReservation } from '../model/ledger.ts';
 import type { DiskId, MachineFacts } from '../model/machine.ts';
 import { viewOf, type RunState, type ClusterLocation, type Observation } from './state.ts';
-import { withoutDeletedPods, hasImagined, imaginedEnding } from './apply-step.ts';
+import { withoutDeletedPods, hasSimulatedSteps, simulatedEnding } from './apply-step.ts';
 import type { Outcome, OutcomeKind } from '../model/outcome.ts';
 import { endingAtDeadline, outcomeOf, eventsFor, type SubjectEvent, waitingEnd } from './ending.ts';
 import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { beginsNothing, timing } from '../model/policy.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
-import { markKey, stepKey, stepProperties, takesBack, type Step } from '../model/steps.ts';
+import { markKey, stepKey, stepProperties, isOnlyCleanup, type Step } from '../model/steps.ts';
 import type { Act, Awaited, Decision, Moment, View } from '../rules/view.ts';
 
 /** Chooses the next command from the state of a run: a look, a recheck, a step, a sleep, or the end. */
@@ -157,7 +157,7 @@ const FREES_VOLUMES: ReadonlySet<Step['do']> = new Set(['mark', 'fail-pod', 'del
  */
 const needsLook = (state: RunState, decision: Decision): boolean =>
   state.memory.sinceLook.size > 0 &&
-  !hasImagined(state) &&
+  !hasSimulatedSteps(state) &&
   !(decision.do === 'step' && stepProperties[decision.step.do].makesStale === 'nothing') &&
   !(decision.do === 'end' && decision.outcome === 'fenced' && isAllOf(state, PARK));
 
@@ -206,7 +206,7 @@ const sleepOrEnd = (state: RunState, now: Moment): Command => {
 const commandForDecision = (state: RunState, decision: Decision, now: Moment): Command => {
   switch (decision.do) {
     case 'step':
-      return isOnlyImagined(state, decision.step)
+      return isOnlySimulated(state, decision.step)
         ? { do: 'imagine', step: decision.step, because: decision.because }
         : commandForStep(state, decision, now);
     case 'witness':
@@ -222,7 +222,7 @@ const commandForDecision = (state: RunState, decision: Decision, now: Moment): C
     case 'wait':
       return imaginedWaitEnds(state) ?? waitOrEnd(state, decision, now);
     case 'end':
-      if (endsImagined(state, decision.outcome)) return { do: 'end', ending: imaginedEnding(state) };
+      if (endsImagined(state, decision.outcome)) return { do: 'end', ending: simulatedEnding(state) };
       return {
         do: 'end',
         ending: {
@@ -247,9 +247,9 @@ const reserve = ({ location, cluster, request: { machine }, policy }: RunState, 
  * Returns whether the step is only simulated. Shadow mode does not begin a fence. It still removes what Cloudfence left
  * on the Node, unless the facts contain a simulated step.
  */
-const isOnlyImagined = ({ policy, cluster, memory }: RunState, step: Step): boolean => {
+const isOnlySimulated = ({ policy, cluster, memory }: RunState, step: Step): boolean => {
   if (policy.dryRun || !policy.shadow) return policy.dryRun;
-  return memory.sinceLook.size > 0 || !takesBack(step, cluster?.value.node?.taints.ours === true);
+  return memory.sinceLook.size > 0 || !isOnlyCleanup(step, cluster?.value.node?.taints.ours === true);
 };
 
 /**
@@ -257,11 +257,13 @@ const isOnlyImagined = ({ policy, cluster, memory }: RunState, step: Step): bool
  * so the run ends with the steps simulated so far.
  */
 const imaginedWaitEnds = (state: RunState): Command | null =>
-  hasImagined(state) ? { do: 'end', ending: imaginedEnding(state, ', and would then wait for Kubernetes') } : null;
+  hasSimulatedSteps(state)
+    ? { do: 'end', ending: simulatedEnding(state, ', and would then wait for Kubernetes') }
+    : null;
 
 /** Returns whether only simulated steps led to this end. */
 const endsImagined = (state: RunState, outcome: OutcomeKind): boolean =>
-  hasImagined(state) && (outcome === 'fenced' || outcome === 'released');
+  hasSimulatedSteps(state) && (outcome === 'fenced' || outcome === 'released');
 
 type Wait = Pick<Extract<Decision, { do: 'wait' }>, 'ms' | 'because' | 'until'>;
 

@@ -1,6 +1,6 @@
 import type { SurveyOfClusters, ClusterFacts, NodeFacts, Recheck } from '../model/cluster-facts.ts';
 import { CloudfenceError, PermissionDenied, ProofExpired, Refused } from '../model/errors.ts';
-import { applyImagined, applyStepError, applyStepResult } from './apply-step.ts';
+import { applySimulatedStep, applyStepError, applyStepResult } from './apply-step.ts';
 import {
   baselineLease,
   withClusterRead,
@@ -95,7 +95,7 @@ export const reduce = (state: RunState, command: Command, result: CommandResult,
     case 'act':
       return command.do === 'act' ? applyAnswers(state, command, result, now) : state;
     case 'imagine':
-      return command.do === 'imagine' ? applyImagined(state, command, now) : state;
+      return command.do === 'imagine' ? applySimulatedStep(state, command, now) : state;
     case 'sleep':
       return rested(state, command, result.polls, now);
     case 'record-events':

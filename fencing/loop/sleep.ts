@@ -7,7 +7,7 @@ import type { Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
 import type { CommandResult } from './reduce.ts';
 import { createSharedLooks } from './groups.ts';
-import { type RunState, saysOff } from './state.ts';
+import { type RunState, offStates } from './state.ts';
 
 /**
  * How a run waits. A full look makes one call for almost every object that it reads. So a waiting run reads only one
@@ -49,10 +49,10 @@ const attachmentDelay = ({ memory }: RunState, asked: number): number =>
 
 /** If an operation is in progress on a machine that is off, it is usually the awaited detach. */
 const seemsOff = ({ power, offUnderOperation = false }: MachineFacts): boolean =>
-  saysOff.has(power) || offUnderOperation;
+  offStates.has(power) || offUnderOperation;
 
 /** Returns whether a machine is in the state that the look before the wait showed. */
-export const isAsBefore = (before: MachineFacts, now: MachineFacts): boolean =>
+export const isUnchanged = (before: MachineFacts, now: MachineFacts): boolean =>
   (now.power === before.power || (seemsOff(before) && seemsOff(now))) &&
   (now.generation === before.generation || now.generationDrifts === true);
 
@@ -75,7 +75,7 @@ const machineWatch = ({ machine: seen, request }: RunState, ports: Ports): Machi
     if (!seen || !isDue()) return false;
     askedAt = clock.now().mono;
     const { value } = await look(request.machine, false, signal);
-    return !isAsBefore(seen.value, value);
+    return !isUnchanged(seen.value, value);
   };
   return { isDue, hasChanged };
 };

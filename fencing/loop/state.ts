@@ -1,5 +1,5 @@
 import type { Cloud, CloudIdentityRules } from '../model/cloud.ts';
-import { type ClusterFacts, fenceNameOn, ownMark } from '../model/cluster-facts.ts';
+import { type ClusterFacts, fenceIdOn, ownMark } from '../model/cluster-facts.ts';
 import type { MachineFacts, Power } from '../model/machine.ts';
 import type { OutcomeKind, StepReport } from '../model/outcome.ts';
 import type { Policy } from '../model/policy.ts';
@@ -170,7 +170,7 @@ export const viewOf = ({ machine, cluster, ...state }: RunState, now: Moment): V
     : null;
 
 /** Power states that are proof, either alone or together with a second read or a witness. */
-export const saysOff: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
+export const offStates: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
 
 /**
  * Returns whether both generations may be of one boot. A machine that the cloud no longer knows cannot have another
@@ -205,7 +205,7 @@ const isVouched = ({ request, record, policy }: RunState): boolean =>
 export const withMachineRead = (state: RunState, machine: Observation<MachineFacts>, now: Moment): RunState => {
   const { power, generation } = machine.value;
   const { memory } = state;
-  const off = saysOff.has(power) || (isVouched(state) && (power === 'unknown' || power === 'suspended'));
+  const off = offStates.has(power) || (isVouched(state) && (power === 'unknown' || power === 'suspended'));
   const same = off && memory.firstOff !== null && memory.firstOff.generation === generation;
   const firstOff = same ? memory.firstOff : off ? { ...now, generation } : null;
   const { lease, leaseSince } = same ? memory : UNREAD_LEASE;
@@ -273,7 +273,7 @@ const markSeen = (memory: Memory, { node }: ClusterFacts): Pick<Memory, 'mark' |
 
 /** Returns the fence to which a person's statement applies. Only a run with such a statement needs it. */
 const firstFenceOf = ({ request, memory }: RunState, { node }: ClusterFacts): Memory['firstFence'] =>
-  request.accepted === null || memory.firstFence !== undefined ? memory.firstFence : node && fenceNameOn(node);
+  request.accepted === null || memory.firstFence !== undefined ? memory.firstFence : node && fenceIdOn(node);
 
 /** Returns the boot to which a person's statement applies. Only a run with such a statement needs it. */
 const firstBootOf = ({ request, memory }: RunState, { node }: ClusterFacts): Memory['firstBoot'] =>

@@ -52,7 +52,7 @@ export interface NodeFacts {
   readonly stopping: FirstStopping | null;
   /** The text of the fence's annotation, or null. A kubelet may write it. */
   readonly recordText: string | null;
-  /** The fence's record. Null if it cannot be read, or if the Node has nothing else of Cloudfence (`bearsFence`). */
+  /** The fence's record. Null if it cannot be read, or if the Node has nothing else of Cloudfence (`hasOwnLabelOrTaint`). */
   readonly record: FenceRecord | null;
   /**
    * The record of a Node that has nothing else of Cloudfence, or null. Either someone removed the rest of the fence, or
@@ -65,7 +65,7 @@ export interface NodeFacts {
  * Returns whether the Node has our label or one of our taints, which no kubelet can write. One of them is sufficient,
  * because a person may have removed the others.
  */
-export const bearsFence = ({ label, taints }: Pick<NodeFacts, 'label' | 'taints'>): boolean =>
+export const hasOwnLabelOrTaint = ({ label, taints }: Pick<NodeFacts, 'label' | 'taints'>): boolean =>
   label !== null || taints.ours || taints.quarantine;
 
 /**
@@ -81,7 +81,7 @@ export const ownMark = ({ taints, taintedFor }: Pick<NodeFacts, 'taints' | 'tain
  * Returns the id of the fence on the Node, or null if there is none. Each new fence has its own id. The taint is used
  * last, because a release removes it first.
  */
-export const fenceNameOn = ({ taintedFor, tombstone, record, label, strayRecord }: NodeFacts): string | null =>
+export const fenceIdOn = ({ taintedFor, tombstone, record, label, strayRecord }: NodeFacts): string | null =>
   record?.fence ?? tombstone?.fence ?? label ?? strayRecord?.fence ?? taintedFor?.fence ?? null;
 
 /** A fence, and the boot of the machine for which it was begun. */
@@ -221,7 +221,7 @@ export interface ClusterFacts {
 const NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 /** Whether this can be the name of a Kubernetes object. */
-export const isName = (text: string): boolean => NAME.test(text);
+export const isObjectName = (text: string): boolean => NAME.test(text);
 
 /** The facts that are read again right before each destructive call. */
 export interface Recheck {

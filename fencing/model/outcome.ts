@@ -71,7 +71,7 @@ export interface Outcome {
  * Returns whether the outcome only describes what Cloudfence would do. In shadow mode, the run may still have removed
  * something that Cloudfence left.
  */
-export const isImagined = ({
+export const isSimulated = ({
   outcome,
   dryRun,
   shadow,
@@ -110,7 +110,7 @@ export const outcomeJson = (outcome: Outcome): OutcomeJson => ({
   node: outcome.node,
   instance: outcome.machine,
   mode: outcome.mode,
-  dryRun: isImagined(outcome),
+  dryRun: isSimulated(outcome),
   evidence: outcome.evidence,
   steps: outcome.steps.map(({ step, target, at, ms, result, message }) => ({
     step,

@@ -149,7 +149,7 @@ export const stepProperties: Readonly<Record<Step['do'], StepProperties>> = {
  * Returns whether the step only removes what Cloudfence wrote. This includes the end of a fence while our taint is on
  * the Node.
  */
-export const takesBack = (step: Step, taintIsOurs: boolean): boolean => {
+export const isOnlyCleanup = (step: Step, taintIsOurs: boolean): boolean => {
   switch (step.do) {
     case 'park':
       return taintIsOurs;

@@ -1,5 +1,5 @@
 import type { Cloud } from '../model/cloud.ts';
-import { type AttachmentFacts, bearsFence, type NodeFacts, type VolumeFacts } from '../model/cluster-facts.ts';
+import { type AttachmentFacts, hasOwnLabelOrTaint, type NodeFacts, type VolumeFacts } from '../model/cluster-facts.ts';
 import type { DiskId, MachineFacts, MachineTarget } from '../model/machine.ts';
 import { because } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
@@ -61,7 +61,7 @@ export const acceptCommand = ({ name }: Pick<NodeFacts, 'name'>): string =>
 
 /** Returns a clause with the command that ends our fence on this Node, or an empty text if there is no fence. */
 export const acceptHint = (node: NodeFacts | null): string =>
-  node && bearsFence(node) && node.tombstone === null
+  node && hasOwnLabelOrTaint(node) && node.tombstone === null
     ? `. Check the machine, then run ${acceptCommand(node)} to end the fence`
     : '';
 
@@ -113,7 +113,7 @@ export const ambiguousIdentity: Rule = ({ ambiguity }) => (ambiguity ? refuse(am
  * fence, so a person must check the machine.
  */
 export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
-  if (!node || node.recordText === null || !bearsFence(node)) return null;
+  if (!node || node.recordText === null || !hasOwnLabelOrTaint(node)) return null;
   const remedy = `check the machine, then run ${acceptCommand(node)} to end the fence`;
   if (!node.record)
     return refuse(

@@ -1,8 +1,8 @@
 import {
-  bearsFence,
+  hasOwnLabelOrTaint,
   type FenceInBoot,
   fenceInBoot,
-  fenceNameOn,
+  fenceIdOn,
   isOfThisBoot,
   isOfUnknownBoot,
   type NodeFacts,
@@ -138,7 +138,8 @@ export const releaseReturned: Rule = (view) => {
 
 /** Returns whether the Node has a fence of Cloudfence, even if its record is lost. A tombstone is not a fence. */
 export const isFenced = (node: NodeFacts): boolean =>
-  node.record !== null || (bearsFence(node) && (node.tombstone === null || node.taints.ours || node.taints.quarantine));
+  node.record !== null ||
+  (hasOwnLabelOrTaint(node) && (node.tombstone === null || node.taints.ours || node.taints.quarantine));
 
 export const isFencedWithoutRecord = (node: NodeFacts): boolean => isFenced(node) && node.record === null;
 
@@ -155,7 +156,7 @@ const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
  * that this run itself wrote for a lost record does not count as another fence.
  */
 const isAnotherFence = (node: NodeFacts, { memory: { firstFence }, runId }: View): boolean => {
-  const name = fenceNameOn(node);
+  const name = fenceIdOn(node);
   return firstFence !== undefined && name !== null && name !== firstFence && !name.startsWith(`${runId}.`);
 };
 

@@ -10,7 +10,7 @@ import { type MachineId, machineOfProviderID } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
 import { hasBootedSince } from '../rules/running.ts';
-import { imagineLift, liftBeforeRun, UNKNOWN_MACHINE, stateOfSuspect } from './lift.ts';
+import { simulateLift, liftBeforeRun, UNKNOWN_MACHINE, stateOfSuspect } from './lift.ts';
 
 /** Groups the suspects of one cluster by machine, and says where each run begins. */
 
@@ -163,7 +163,8 @@ const unnamed = (
   ports: Ports,
 ): RunState | null => {
   const state =
-    lift ?? imagineLift(stateOfSuspect(cluster, suspect, UNKNOWN_MACHINE, occasion, ports), suspect, ports.clock.now());
+    lift ??
+    simulateLift(stateOfSuspect(cluster, suspect, UNKNOWN_MACHINE, occasion, ports), suspect, ports.clock.now());
   if (state.ending || state.pending) return state;
   if (fault) return { ...state, ending: failedEnding(fault) };
   return doubt === null ? null : refused(state, because('identity-unproven', doubt));

@@ -1,4 +1,4 @@
-import { applyImagined } from '../loop/apply-step.ts';
+import { applySimulatedStep } from '../loop/apply-step.ts';
 import { actOn } from '../loop/next-command.ts';
 import type { Ports } from '../loop/ports.ts';
 import { reduce } from '../loop/reduce.ts';
@@ -53,7 +53,7 @@ export const liftBeforeRun = async (
 };
 
 /** In a dry run, returns the state after the removal if there is something to remove. */
-export const imagineLift = (state: RunState, { marked }: SuspectNode, now: Moment): RunState => {
+export const simulateLift = (state: RunState, { marked }: SuspectNode, now: Moment): RunState => {
   const lift = state.policy.dryRun && marked ? liftOutlivedTaint(marked, now) : null;
-  return lift ? applyImagined(state, lift, now) : state;
+  return lift ? applySimulatedStep(state, lift, now) : state;
 };

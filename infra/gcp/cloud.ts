@@ -156,12 +156,12 @@ const withCalls = (ask: ApiCaller['ask']): ApiCaller => ({
 const bindings = z.object({ bindings: z.array(z.object({ role: z.string(), members: z.array(z.string()) })) });
 const policy = z.union([z.object({ policy: bindings }).transform((body) => body.policy), bindings]);
 
-/** Cloud Storage has its own way. */
+/** Cloud Storage uses a different path. */
 const WRITES_POLICY = /:setIamPolicy$|\/iam$/;
 
 /**
- * Turns writing a policy into grants. A deployment reads a policy, extends it, and writes it back, so the policy
- * written here would revoke what others were granted.
+ * Turns writing a policy into grants. A deployment reads a policy, extends it, and writes it back. Written as it is
+ * here, the policy would revoke the grants of others.
  */
 const grantRequests = (url: string, body: unknown): readonly Request[] =>
   policy

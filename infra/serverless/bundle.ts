@@ -117,12 +117,11 @@ export default function bundle(serverless: Serverless, options: Options): { read
 }
 
 /**
- * Some modules of Node load others when one of their properties is read, such as all of undici for `FormData`.
- * Libraries
- * read these properties, and use none of them.
+ * Some Node modules load others if one of their properties is read, such as all of undici for `FormData`. Libraries
+ * read these properties but do not use them.
  */
 
-/** A library's question whether a body is a form. A text is none, and no function sends another body. */
+/** A library's check whether a body is a form. A string is not a form, and no function sends any other body. */
 const IS_A_FORM = 'typeof FormData !== "undefined" && body instanceof FormData';
 const MAY_BE_A_FORM = `typeof body === "object" && body !== null && ${IS_A_FORM}`;
 
@@ -136,7 +135,7 @@ const READ_ON_USE = [
   ...Object.keys(util).map((name) => `export const ${name} = /* @__PURE__ */ (() => util.${name})();`),
 ].join('\n');
 
-/** Keeps a start from loading modules of Node that it does not use. */
+/** Prevents a cold start from loading Node modules that it does not use. */
 const withoutUnusedBuiltins: Plugin = {
   name: 'without-unused-builtins',
   setup: (build) => {

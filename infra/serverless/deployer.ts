@@ -182,7 +182,7 @@ export interface InstallRules<Parameters> {
   readonly stageFaults: (stage: string) => readonly string[];
   /**
    * Reports whether a deployed function can reach the cluster. It has no files, and many people can read its settings,
-   * which therefore name secrets and contain none.
+   * so the settings name secrets but contain none.
    */
   readonly isReachable: (cluster: ClusterEntry) => boolean;
   /** Says in a sentence how a function connects to a cluster. */
@@ -225,7 +225,8 @@ export const checkInstall = <Parameters>(
 };
 
 /**
- * Returns the prepared install. With any fault, its other functions throw, because nothing may start or be deployed.
+ * Returns the prepared install. If there is a fault, its other functions throw, because nothing may be started or
+ * deployed.
  */
 export const prepareDeployment = <Parameters>(
   { faults, install }: ValidationResult<Parameters>,

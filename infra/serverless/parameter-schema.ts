@@ -213,8 +213,8 @@ const deployableClusters = (written: unknown): Clusters => {
 };
 
 /**
- * The permissions of the functions for serving other territories. In another account, that account's role gives the
- * remaining ones.
+ * The permissions of the functions for serving other territories. In another account, that account's role grants the
+ * remaining permissions.
  */
 
 type Territories = Configuration['territories'];

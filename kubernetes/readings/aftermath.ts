@@ -1,5 +1,5 @@
 import { CoreV1Api, type V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
-import { bearsFence, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
+import { hasOwnLabelOrTaint, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { Aftermath, AftermathQuery, ReadAftermath } from '../../incidents/watch.ts';
 import { attachmentName, readAttachment } from '../attachments.ts';
 import { type Connection, pages, type Reader } from '../connection.ts';
@@ -142,7 +142,7 @@ const readAftermath = async (reader: Reader, query: AftermathQuery): Promise<Aft
         ? latest([...successors.map((one) => one?.readySince ?? null), ...replacements])
         : null,
     returnedSince: returnedSince(node, query),
-    fenced: node !== null && bearsFence(node),
+    fenced: node !== null && hasOwnLabelOrTaint(node),
     nodeGone: node === null || (query.nodeUid !== null && node.uid !== query.nodeUid),
   };
 };

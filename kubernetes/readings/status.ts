@@ -1,4 +1,4 @@
-import type { ReadStanding } from '../../diagnosis/ports.ts';
+import type { ReadClusterStanding } from '../../diagnosis/ports.ts';
 import type { NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { Connection, Reader } from '../connection.ts';
 import { withReadableAnswers } from '../errors.ts';
@@ -24,7 +24,7 @@ const standingNodes = async (reader: Reader): Promise<readonly NodeFacts[]> => {
 
 /** Reads the state of one cluster: its fences, its cap, and its pause. It needs no more permissions than a fence. */
 export const createStatusReading =
-  (name: string, connection: Connection): ReadStanding =>
+  (name: string, connection: Connection): ReadClusterStanding =>
   (cap, signal) =>
     withReadableAnswers(name, async () => {
       const reader = connection.reader(signal);

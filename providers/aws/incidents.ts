@@ -1,7 +1,7 @@
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import type { Announcement } from '../../incidents/announcement.ts';
 import type { ObjectStore, TellingKeeper } from '../../incidents/keep.ts';
-import { goodAnswer, type HttpCall, type SendCall } from '../../transport/answers.ts';
+import { requireSuccess, type HttpCall, type SendCall } from '../../transport/answers.ts';
 import { createObjectList, s3List, createObjectStore, matchHeaders } from '../object-store.ts';
 import { putEventOn, createSignedCall, serviceUrl, type SignedCalls } from './signed-calls.ts';
 
@@ -93,7 +93,7 @@ const tellTopic = (topic: string, options: SignedCalls) => async (announcement: 
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: form.toString(),
   };
-  goodAnswer(await createSignedCall('sns', options)(call, signal), call);
+  requireSuccess(await createSignedCall('sns', options)(call, signal), call);
 };
 
 export const createIncidentKeeper = ({ bucket, topic }: IncidentPlaces, options: SignedCalls): TellingKeeper => ({

@@ -3,7 +3,7 @@ import { Sha256 } from '@aws-crypto/sha256-js';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { Refused } from '../../fencing/model/errors.ts';
 import { jsonTextSchema } from '../../fencing/model/json-text.ts';
-import { goodAnswer, type HttpCall, noAnswer, type SendCall } from '../../transport/answers.ts';
+import { requireSuccess, type HttpCall, noAnswerError, type SendCall } from '../../transport/answers.ts';
 import { withCloudfenceErrors } from './errors.ts';
 
 /**
@@ -60,7 +60,7 @@ export const createSignedCall =
       });
       return { status: response.status, header: (name) => response.headers.get(name), text: await response.text() };
     } catch (caught) {
-      throw noAnswer(caught, call);
+      throw noAnswerError(caught, call);
     }
   };
 
@@ -96,6 +96,6 @@ export const putEventOn =
       headers: { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'AWSEvents.PutEvents' },
       body: JSON.stringify({ Entries: [event] }),
     };
-    const { text } = goodAnswer(await createSignedCall('events', options)(call, signal), call);
+    const { text } = requireSuccess(await createSignedCall('events', options)(call, signal), call);
     if (!busAnswer.safeParse(text).success) throw new Refused('events:PutEvents did not accept the event');
   };

@@ -8,7 +8,7 @@ import {
 import { z } from 'zod';
 import type { Announcement } from '../../incidents/announcement.ts';
 import type { ObjectStore, TellingKeeper } from '../../incidents/keep.ts';
-import { goodAnswer, noAnswer, type HttpCall, type SendCall } from '../../transport/answers.ts';
+import { requireSuccess, noAnswerError, type HttpCall, type SendCall } from '../../transport/answers.ts';
 import { createObjectList, listedObject, createObjectStore, matchHeaders } from '../object-store.ts';
 import { withReadableProxy } from './client.ts';
 import type { RestOptions } from './rest.ts';
@@ -62,7 +62,7 @@ const sendTo =
         text: answer.bodyAsText ?? '',
       };
     } catch (caught) {
-      throw noAnswer(caught, call);
+      throw noAnswerError(caught, call);
     }
   };
 
@@ -91,7 +91,7 @@ const tellTopic = async (
     headers: { 'content-type': 'application/cloudevents-batch+json; charset=utf-8' },
     body: JSON.stringify([cloudEventOf(announcement)]),
   };
-  goodAnswer(await sendTo(EVENT_GRID, options)(call, signal), call);
+  requireSuccess(await sendTo(EVENT_GRID, options)(call, signal), call);
 };
 
 /** An empty element has no children. Any page may be empty, and only the last page contains no marker. */

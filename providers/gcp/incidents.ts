@@ -1,5 +1,5 @@
 import type { ObjectStore, TellingKeeper } from '../../incidents/keep.ts';
-import { noAnswer, type SendCall } from '../../transport/answers.ts';
+import { noAnswerError, type SendCall } from '../../transport/answers.ts';
 import { createObjectList, s3List, createObjectStore } from '../object-store.ts';
 import { createAuth, loadCredentials } from './credentials.ts';
 import { abortOnSignal } from '../../fencing/loop/ports.ts';
@@ -37,7 +37,7 @@ const sendAs = ({ endpoint }: PublisherOptions): SendCall => {
       headers: answered,
       data,
     } = await abortOnSignal(signal, send).catch((caught: unknown) => {
-      throw noAnswer(caught, call);
+      throw noAnswerError(caught, call);
     });
     return { status, header: (name) => answered.get(name), text: data };
   };

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { openCloudServer, type CloudServer } from '../cloud-server.ts';
-import { allowAll, judgeOf, type Authority } from './iam/authority.ts';
+import { allowAll, permissionCheckOf, type Authority } from './iam/authority.ts';
 import { handleEc2 } from './query.ts';
 import type { Ec2World } from './state.ts';
 
@@ -18,7 +18,7 @@ export const openEc2Server = (
   openCloudServer(
     async (request, sent) => {
       const params = new URLSearchParams(sent);
-      const judge = authority ? await judgeOf(authority, request.headers.authorization) : allowAll;
+      const judge = authority ? await permissionCheckOf(authority, request.headers.authorization) : allowAll;
       arrived(request.headers);
       const { status, body, requestId, cut } = handleEc2(world, params, judge);
       const headers = { 'content-type': 'text/xml;charset=UTF-8', 'x-amzn-requestid': requestId };

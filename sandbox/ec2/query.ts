@@ -3,7 +3,7 @@ import { actions } from './actions.ts';
 import type { InjectedFailure } from './faults.ts';
 import { strike } from './faults.ts';
 import { allowAll, type Judge } from './iam/authority.ts';
-import { demandsOf } from './iam/demands.ts';
+import { requiredPermissions } from './iam/demands.ts';
 import { Ec2Refusal } from './refusal.ts';
 import { answerXml, errorXml } from './render.ts';
 import type { Ec2World } from './state.ts';
@@ -35,7 +35,7 @@ const perform = (world: Ec2World, params: URLSearchParams, judge: Judge, request
   const name = params.get('Action') ?? '';
   try {
     const action = actionNamed(name);
-    judge(demandsOf(world, params));
+    judge(requiredPermissions(world, params));
     refuseDryRun(params);
     const tree = action(world, params);
     return { status: 200, body: answerXml(name, requestId, tree), requestId, cut: null };

@@ -49,7 +49,7 @@ const mistakes: readonly (readonly [readonly string[], RegExp])[] = [
   [['fence', 'pod/default/none'], /there is no pod default\/none in default/],
   [['release', ''], /"" is not pod\/<namespace>\/<name>/],
   [['release', 'no-such-node'], /no existing fence matches volume no-such-node in default/],
-  [['release', 'pvc/default/data-db-0', '--accept', 'I looked'], /accept is your word about one Node/],
+  [['release', 'pvc/default/data-db-0', '--accept', 'I looked'], /accept is a statement about one Node/],
   [['fence', 'i-0123456789abcdef0', '--region', ''], /--region <name>.*empty: give a value, or omit the option/],
   [
     ['fence', 'i-0123456789abcdef0', '--region', 'eu west/1'],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runStatus } from '../../config/diagnose.ts';
 import { statusJson, statusLines } from '../../diagnosis/status.ts';
-import type { ReadStanding } from '../../diagnosis/ports.ts';
+import type { ReadClusterStanding } from '../../diagnosis/ports.ts';
 import { ClusterUnavailable } from '../../fencing/model/errors.ts';
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { run } from '../../fencing/loop/run.ts';
@@ -18,11 +18,11 @@ import { edit } from './rig.ts';
 
 /** What stands, read from a sandbox with the shipped reading, rules, and dry runs. */
 
-const silent: ReadStanding = async () => {
+const silent: ReadClusterStanding = async () => {
   throw new ClusterUnavailable('dr: the API server does not answer');
 };
 
-const statusOf = async (world: AwsWorld, policy: Partial<Policy> = {}, other?: ReadStanding) => {
+const statusOf = async (world: AwsWorld, policy: Partial<Policy> = {}, other?: ReadClusterStanding) => {
   const options = clusterIn(world, apiOf(world));
   const cluster = createCluster(options);
   const status = await runStatus({

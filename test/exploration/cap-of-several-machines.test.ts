@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judgeOf, smallScenarios, unsafeScenarios } from './cap-of-several-machines.ts';
+import { permissionCheckOf, smallScenarios, unsafeScenarios } from './cap-of-several-machines.ts';
 import { exploreOrders } from './ledger-orders.ts';
 
 /** Many in one process take turns at the API server of the sandbox, so they take longer than other tests. */
@@ -7,7 +7,7 @@ const LASTS = { timeout: 120_000 };
 
 describe('several machines under one cap, in every order of their calls', () => {
   it.each(smallScenarios.map((scenario) => [scenario.says, scenario] as const))('%s', LASTS, async (_, scenario) => {
-    const { states, broken } = await exploreOrders(scenario, judgeOf(scenario));
+    const { states, broken } = await exploreOrders(scenario, permissionCheckOf(scenario));
     expect(broken).toBeNull();
     expect(states).toBeGreaterThan(20);
   });
@@ -16,7 +16,7 @@ describe('several machines under one cap, in every order of their calls', () => 
     'would break: %s',
     LASTS,
     async (_, scenario) => {
-      const { broken } = await exploreOrders(scenario, judgeOf(scenario));
+      const { broken } = await exploreOrders(scenario, permissionCheckOf(scenario));
       expect(broken?.says).toMatch(/^(more fences|a fence) /);
     },
   );

@@ -135,7 +135,7 @@ const countOf = ({ entries, counted }: LedgerState): number =>
 const unfinishedIn = ({ entries }: LedgerState): number => entries.filter(({ finished }) => !finished).length;
 
 /** Says when the cap does not hold, and when a place stays empty that a machine waits for. */
-export const judgeOf = ({ vanished, places }: CapScenario): Judge => ({
+export const permissionCheckOf = ({ vanished, places }: CapScenario): Judge => ({
   always: ({ ledger, admitted }, before) => {
     const began = admitted.filter((machine) => !before?.admitted.includes(machine));
     const mayBeFinished = new Set([...admitted, ...vanished, 'i-8', 'i-9'].map(shortMachine));

@@ -165,7 +165,7 @@ export const missingIn = (world: World): string | null => {
 };
 
 /** Returns whether a run changed nothing. Then the next run changes nothing either. */
-const isAsBefore = (before: World, after: World): boolean =>
+const isUnchanged = (before: World, after: World): boolean =>
   JSON.stringify({ ...before, lease: null }) === JSON.stringify({ ...after, lease: null });
 
 /** As many runs as a sweep starts in a few rounds. */
@@ -194,7 +194,7 @@ export const recoveryJudge = (scenario: Scenario) => {
       const ended = runToEnd(world, scenario);
       const after = settle(ended.world, scenario);
       says.push(...ended.says, ...after.says);
-      const stands = isAsBefore(world, after.world);
+      const stands = isUnchanged(world, after.world);
       world = after.world;
       if (stands) break;
     }

@@ -6,8 +6,8 @@ import type { FenceRecord } from '../../fencing/model/record.ts';
 import { type Step, stepKey } from '../../fencing/model/steps.ts';
 import { actsOf, nextCommand, type Command, RECHECK_LASTS_MS } from '../../fencing/loop/next-command.ts';
 import { type StepAnswer, reduce, type CommandResult } from '../../fencing/loop/reduce.ts';
-import { saysOff, startRun, type Ending, type Observation, type RunState } from '../../fencing/loop/state.ts';
-import { isAsBefore } from '../../fencing/loop/sleep.ts';
+import { offStates, startRun, type Ending, type Observation, type RunState } from '../../fencing/loop/state.ts';
+import { isUnchanged } from '../../fencing/loop/sleep.ts';
 import type { Awaited, Memory, Moment } from '../../fencing/rules/view.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { NODE } from './facts.ts';
@@ -190,7 +190,7 @@ const canonical = (known: RunState): RunState => ({
 
 /** Whether the mark is younger than the read decides only about a lift, and a machine that is off gets none. */
 const markIsNewTo = ({ machine, memory }: RunState): boolean =>
-  memory.markIsNew && machine !== null && !saysOff.has(machine.value.power);
+  memory.markIsNew && machine !== null && !offStates.has(machine.value.power);
 
 const readLater = <T extends object>(read: Observation<T> | null): Observation<T> | null =>
   read && {
@@ -296,7 +296,7 @@ export const isOver = (
   machine: MachineFacts,
 ): boolean => {
   const [seen] = until?.attachments ?? [];
-  if ((seen || memory.mark !== null) && before && !isAsBefore(before.value, machine)) return true;
+  if ((seen || memory.mark !== null) && before && !isUnchanged(before.value, machine)) return true;
   if (!until || !seen) return false;
   return attachment?.uid !== seen.uid || (attachment.deletingSince === null && NOW.mono >= until.deletedBy);
 };

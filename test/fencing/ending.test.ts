@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { endingAtDeadline, eventFor, eventsFor, outcomeOf, waitingEnd } from '../../fencing/loop/ending.ts';
-import { applyImagined, hasImagined, imaginedEnding } from '../../fencing/loop/apply-step.ts';
+import { applySimulatedStep, hasSimulatedSteps, simulatedEnding } from '../../fencing/loop/apply-step.ts';
 import { type Ending, type RunState, startRun, withClusterRead, withMachineRead } from '../../fencing/loop/state.ts';
 import { fenceInBoot, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { OutcomeKind, StepReport } from '../../fencing/model/outcome.ts';
@@ -209,7 +209,7 @@ describe('the Events on pods', () => {
 describe('an imagined step', () => {
   const target = targetNode(node());
   const act = (step: Step) => ({ step, because: because('off-proven', 'off') });
-  const imagined = (step: Step, known = read) => applyImagined(known, act(step), now);
+  const imagined = (step: Step, known = read) => applySimulatedStep(known, act(step), now);
   const facts = (step: Step, standing: NodeFacts = node()) =>
     imagined(step, { ...read, cluster: { value: cluster({ node: standing }), ...seen } }).cluster?.value;
   const mark = (addOutOfService: boolean): Step => ({ do: 'mark', node: target, record: record(), addOutOfService });
@@ -222,11 +222,11 @@ describe('an imagined step', () => {
       sinceLook: new Set(['mark node-uid']),
       takenAt: new Map([['mark node-uid', 1_000]]),
     });
-    expect([hasImagined(read), hasImagined({ ...read, steps: [stepped('note')] }), hasImagined(after)]).toEqual([
-      false,
-      false,
-      true,
-    ]);
+    expect([
+      hasSimulatedSteps(read),
+      hasSimulatedSteps({ ...read, steps: [stepped('note')] }),
+      hasSimulatedSteps(after),
+    ]).toEqual([false, false, true]);
     expect(imagined(mark(true), { ...read, cluster: null }).cluster).toBeNull();
   });
 
@@ -320,13 +320,13 @@ describe('an imagined step', () => {
   it('is counted in the end, which says that nothing has happened', () => {
     const dryRun = { policy: { ...defaultPolicy, dryRun: true } };
     const steps = [stepped('note'), stepped('mark', 'dry-run'), stepped('delete-pod', 'dry-run')];
-    expect(imaginedEnding({ ...read, ...dryRun, steps })).toEqual({
+    expect(simulatedEnding({ ...read, ...dryRun, steps })).toEqual({
       outcome: 'would-fence',
       reason: because('would-fence', 'dry run: Cloudfence would take 2 steps'),
       lookAgainIn: null,
       retry: false,
     });
-    expect(imaginedEnding({ ...read, steps: steps.slice(0, 2) }, ', and waits').reason.says).toBe(
+    expect(simulatedEnding({ ...read, steps: steps.slice(0, 2) }, ', and waits').reason.says).toBe(
       'shadow mode: Cloudfence would take 1 step, and waits',
     );
     expect(imagined(park('fenced'), { ...read, steps }).ending?.reason.says).toMatch(/ 3 steps$/);

@@ -13,10 +13,10 @@ import {
 } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull, parseJsonOrText } from '../../fencing/model/json-text.ts';
 import { emptyMachineFacts, machineOfProviderID } from '../../fencing/model/machine.ts';
-import { isImagined, outcomeJson, type StepReport } from '../../fencing/model/outcome.ts';
+import { isSimulated, outcomeJson, type StepReport } from '../../fencing/model/outcome.ts';
 import { because, counted, listSome, longWaits } from '../../fencing/model/reason.ts';
 import { parseRecord } from '../../fencing/model/record.ts';
-import { describeTarget, stepKey, stepProperties, takesBack, type Step } from '../../fencing/model/steps.ts';
+import { describeTarget, stepKey, stepProperties, isOnlyCleanup, type Step } from '../../fencing/model/steps.ts';
 import { outcomeOf } from '../../fencing/loop/ending.ts';
 import { targetNode } from '../../fencing/rules/mark.ts';
 import { begun } from './ports.ts';
@@ -172,7 +172,7 @@ describe('an outcome', () => {
     [{ shadow: true, steps: [planned, report()] }, false],
     [{ steps: [planned] }, false],
   ])('with %j is imagined: %s', (change, imagined) => {
-    expect(isImagined({ ...outcome, steps: [report()].slice(1), ...change })).toBe(imagined);
+    expect(isSimulated({ ...outcome, steps: [report()].slice(1), ...change })).toBe(imagined);
   });
 
   it('is told in the form that docs/cli.md describes', () => {
@@ -273,7 +273,7 @@ describe('a step', () => {
   it.each(steps)('%j is about one object, and has one key', (step, about, key, withTaint, without) => {
     expect(describeTarget(step)).toBe(about);
     expect(stepKey(step)).toBe(key);
-    expect([takesBack(step, true), takesBack(step, false)]).toEqual([withTaint, without]);
+    expect([isOnlyCleanup(step, true), isOnlyCleanup(step, false)]).toEqual([withTaint, without]);
   });
 
   it('has these properties', () => {

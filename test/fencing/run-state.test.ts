@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { applyStepError, applyStepResult, reportImagined } from '../../fencing/loop/apply-step.ts';
+import { applyStepError, applyStepResult, reportSimulatedStep } from '../../fencing/loop/apply-step.ts';
 import { actOn, type Command } from '../../fencing/loop/next-command.ts';
 import { reasonOf } from '../../fencing/loop/ending.ts';
 import { type CommandResult, reduce } from '../../fencing/loop/reduce.ts';
@@ -591,7 +591,7 @@ describe('a step that was taken', () => {
       },
       expect.objectContaining({ step: 'mark', target: 'node/node-a' }),
     ]);
-    expect(reportImagined(act(mark), at(500))).toMatchObject({ result: 'dry-run', ms: 0, at: NOW + 500 });
+    expect(reportSimulatedStep(act(mark), at(500))).toMatchObject({ result: 'dry-run', ms: 0, at: NOW + 500 });
   });
 
   it('is remembered until the next look', () => {

@@ -104,7 +104,7 @@ describe('fence', () => {
   it.each([
     [{ target: 'pod/default/none' }, /there is no pod default\/none/],
     [{ target: 'pod/default/db-0', instanceId: 'i-00000000000000001' }, /"instanceId" or "target", not both/],
-    [{ target: 'pod/default/db-0', assertOff: true, reason: 'I looked' }, /your word about one machine/],
+    [{ target: 'pod/default/db-0', assertOff: true, reason: 'I looked' }, /statement about one machine/],
     [{ target: 7 }, /instanceId.*target/s],
     [{ target: 'pod/default/db-0', dryrun: true }, /dryrun/],
   ])('does nothing on %j', async (order, words) => {

@@ -24,7 +24,7 @@ export const openStage = (start: Start): CloudStage => {
       const headers = { 'content-type': 'text/xml;charset=UTF-8', 'x-amzn-requestid': requestId };
       return { call: params.get('Action') ?? '', status, headers, body: xml };
     },
-    saysOff: /<name>(stopped|terminated)<\/name>/,
+    offStates: /<name>(stopped|terminated)<\/name>/,
     environment: (url) => ({
       AWS_ENDPOINT_URL_EC2: url,
       AWS_ACCESS_KEY_ID: 'sandbox',

@@ -36,7 +36,7 @@ export const openStage = (start: Start): CloudStage => {
       const { call, answer } = handleArm(world, asked);
       return { call, status: answer.status, headers: answer.headers, body: answer.body };
     },
-    saysOff: /PowerState\/(deallocated|stopped)/,
+    offStates: /PowerState\/(deallocated|stopped)/,
     environment: (url) => ({ AZURE_SUBSCRIPTION_ID: SANDBOX_SUBSCRIPTION, CLOUDFENCE_AZURE_ENDPOINT: url }),
   };
 };

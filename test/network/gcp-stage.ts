@@ -17,7 +17,7 @@ export const openStage = (start: Start): CloudStage => {
       const { status, body: text, method: call } = handleGce(world, { method, url, body: String(body) });
       return { call, status, headers: { 'content-type': 'application/json; charset=UTF-8' }, body: text };
     },
-    saysOff: /"status":\s*"(TERMINATED|STOPPED)"/,
+    offStates: /"status":\s*"(TERMINATED|STOPPED)"/,
     environment: (url) => ({ CLOUDFENCE_GCP_ENDPOINT: url }),
   };
 };

@@ -63,7 +63,7 @@ const openServers = async ({ stage }: FullNode, noted: Noted) => {
   const cloud = await openStandIn((request) => {
     const { call: _call, ...answer } = stage.answer(request);
     noted.cloud += 1;
-    if (stage.saysOff.test(answer.body)) noted.off ??= performance.now();
+    if (stage.offStates.test(answer.body)) noted.off ??= performance.now();
     return answer;
   });
   return { cluster, cloud };

@@ -35,7 +35,7 @@ const openCluster = ({ stage }: FullNode, note: Note) =>
       faults: {
         after: (request, { body }) => {
           const [sent = 0, received = 0] = [request.body, body].map((text) => Buffer.byteLength(text));
-          note({ api: 'cluster', call: nameOf(request), path: request.path, sent, received, saysOff: false });
+          note({ api: 'cluster', call: nameOf(request), path: request.path, sent, received, offStates: false });
           return undefined;
         },
       },
@@ -45,9 +45,9 @@ const openCluster = ({ stage }: FullNode, note: Note) =>
 const openCloud = ({ stage }: FullNode, note: Note) =>
   openStandIn((request) => {
     const { call, ...answer } = stage.answer(request);
-    const saysOff = stage.saysOff.test(answer.body);
+    const offStates = stage.offStates.test(answer.body);
     const received = Buffer.byteLength(answer.body);
-    note({ api: 'cloud', call, path: request.url, sent: request.body.length, received, saysOff });
+    note({ api: 'cloud', call, path: request.url, sent: request.body.length, received, offStates });
     return answer;
   });
 

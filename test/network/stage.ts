@@ -15,7 +15,7 @@ export interface CloudStage<Parts extends ClusterParts = ClusterParts> {
   /** The cloud's answer to one request, and the name of the call. */
   readonly answer: (request: Request) => Answered & { readonly call: string; readonly body: string };
   /** Whether an answer says that a machine is off. */
-  readonly saysOff: RegExp;
+  readonly offStates: RegExp;
   /** The environment in which a program uses the cloud at this address. */
   readonly environment: (url: string) => Readonly<Record<string, string>>;
 }

@@ -13,7 +13,7 @@ export interface TracedRequest {
   readonly sent: number;
   readonly received: number;
   /** Whether its answer says that a machine is off. */
-  readonly saysOff: boolean;
+  readonly offStates: boolean;
 }
 
 /** Traffic on the wire, with TLS and both ways. */
@@ -67,7 +67,7 @@ const waiting = ({ requests, ended }: Trace): Pick<Counts, 'perSecondOfWaiting' 
 /** @throws if no answer said off, or no pod was deleted, because the counts then mean nothing */
 export const countsOf = (trace: Trace): Counts => {
   const { requests, wire } = trace;
-  const off = requests.find(({ saysOff }) => saysOff);
+  const off = requests.find(({ offStates }) => offStates);
   const deletes = requests.filter(isPodDelete).map(({ round }) => round);
   if (!off || deletes.length === 0) throw new Error('nothing was fenced');
   return {
@@ -85,14 +85,14 @@ const LONGEST_NAME = 40;
 const lastPart = (path: string): string =>
   (path.split('?', 1)[0] ?? '').split('/').at(-1)?.slice(0, LONGEST_NAME) ?? '';
 
-const inWords = ({ api, call, path, received, saysOff }: TracedRequest): string =>
+const inWords = ({ api, call, path, received, offStates }: TracedRequest): string =>
   api === 'cloud'
-    ? `cloud ${call} (${received} B${saysOff ? ', OFF' : ''})`
+    ? `cloud ${call} (${received} B${offStates ? ', OFF' : ''})`
     : `${call}${call.startsWith('LIST') ? '' : ` ${lastPart(path)}`} (${received} B)`;
 
 /** Lists the rounds from the first answer that says off, which is round 0, each with what arrives in it. */
 export const roundsInWords = ({ requests }: Trace): readonly string[] => {
-  const off = requests.find(({ saysOff }) => saysOff)?.round ?? 0;
+  const off = requests.find(({ offStates }) => offStates)?.round ?? 0;
   const last = Math.max(...requests.map(({ round }) => round));
   return Array.from({ length: last - off + 1 }, (_, nth) => {
     const asked = requests.filter(({ round }) => round === off + nth);

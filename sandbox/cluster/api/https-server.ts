@@ -4,7 +4,7 @@ import { createServer } from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import type { TLSSocket } from 'node:tls';
 import { generate } from 'selfsigned';
-import { closerOf } from '../../cloud-server.ts';
+import { createCloser } from '../../cloud-server.ts';
 import { handleApi } from './handle.ts';
 import { jsonOfProtobuf } from './protobuf.ts';
 import type { ApiServer } from './server.ts';
@@ -112,7 +112,7 @@ export const openKubernetesServer = async (server: ApiServer): Promise<Kubernete
     );
   });
   door.on('secureConnection', (socket) => sockets.push(socket));
-  const close = closerOf(door);
+  const close = createCloser(door);
   door.listen(0, '127.0.0.1');
   await once(door, 'listening');
   const address = door.address();

@@ -23,7 +23,7 @@ export const allowAll: Judge = () => undefined;
 const CREDENTIAL = /Credential=([^/,\s]+)\//;
 
 /** Checks only the access key id, because the sandbox has no secret keys. */
-export const judgeOf = async (authority: Authority, authorization: string | undefined): Promise<Judge> => {
+export const permissionCheckOf = async (authority: Authority, authorization: string | undefined): Promise<Judge> => {
   const key = CREDENTIAL.exec(authorization ?? '')?.[1];
   try {
     const caller = key === undefined ? null : await authority(key);

@@ -19,7 +19,7 @@ const tagContext = (tags: Tags = {}): AccessRequest['context'] =>
  * needs the permission for the instance and for the volume.
  * https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html
  */
-export const demandsOf = (world: Ec2World, params: URLSearchParams): readonly AccessRequest[] => {
+export const requiredPermissions = (world: Ec2World, params: URLSearchParams): readonly AccessRequest[] => {
   const { account, region } = world.parts.ec2;
   const name = params.get('Action') ?? '';
   const on = (kind: string, id: string, tags: Tags | undefined): AccessRequest => ({

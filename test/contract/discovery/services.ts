@@ -193,7 +193,7 @@ const faultsInReply = (
 export type Judge = (call: Exchange) => { readonly id: string; readonly faults: readonly string[] };
 
 /** Returns which method a call is, and what in it and in its answer does not match the document. */
-export const judgeOf = (names: readonly string[]): Judge => {
+export const permissionCheckOf = (names: readonly string[]): Judge => {
   const all = names.flatMap(methodsIn);
   return (call) => {
     const found = all.filter((one) => isCalled(one, call)).toSorted((a, b) => literal(b) - literal(a))[0];

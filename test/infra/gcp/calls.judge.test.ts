@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApi, apiHosts, type Host } from '../../../infra/gcp/api.ts';
 import { gcpDeployer } from '../../../infra/gcp/deployer.ts';
-import { judgeOf, type Exchange } from '../../contract/discovery/services.ts';
+import { permissionCheckOf, type Exchange } from '../../contract/discovery/services.ts';
 import { installWith, packaged } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
 import { PROJECT, type Fields } from './store.ts';
 
 /** Checks every request of a deployer, and every answer of the stand-in, against Google's own documents. */
 
-const judged = judgeOf([
+const judged = permissionCheckOf([
   'cloudfunctions.v2',
   'cloudresourcemanager.v1',
   'cloudscheduler.v1',

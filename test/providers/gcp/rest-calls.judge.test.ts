@@ -3,12 +3,12 @@ import { afterEach, expect, it } from 'vitest';
 import { readGkeEndpoint, readSecret, platformAuth } from '../../../providers/gcp/plugin/access.ts';
 import { createPublisher } from '../../../providers/gcp/publish.ts';
 import { parseJsonOrNull } from '../../../fencing/model/json-text.ts';
-import { judgeOf } from '../../contract/discovery/services.ts';
+import { permissionCheckOf } from '../../contract/discovery/services.ts';
 import { openStandIn, type StandIn } from '../stand-in.ts';
 
 /** Checks the calls that providers/gcp makes without the Compute SDK against Google's own documents. */
 
-const judged = judgeOf(['container.v1', 'pubsub.v1', 'secretmanager.v1']);
+const judged = permissionCheckOf(['container.v1', 'pubsub.v1', 'secretmanager.v1']);
 const hosts = ['container.googleapis.com', 'pubsub.googleapis.com', 'secretmanager.googleapis.com'] as const;
 
 /** Incidents use the XML API, which no document of Google describes. `test/contract/incidents` holds a stand-in to it. */
