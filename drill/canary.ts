@@ -6,7 +6,7 @@ import {
   type DrillOptions,
   type DrillTools,
   isWorthAnotherTry,
-  type Note,
+  type RecordProgress,
   POLL_MS,
   type Progress,
   writeNoted,
@@ -50,7 +50,7 @@ export const makeCanary = async (
   { target: { node }, canary, timeout }: DrillOptions,
   tools: DrillTools,
   hostname: string,
-  note: Note,
+  note: RecordProgress,
 ): Promise<RunningCanary> => {
   const { drillCluster, drill, signal } = tools;
   tools.tell(`creates a StatefulSet with one volume in namespace ${canary.namespace}`);

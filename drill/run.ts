@@ -13,7 +13,7 @@ import {
   type DrillResult,
   type DrillTools,
   isWorthAnotherTry,
-  type Note,
+  type RecordProgress,
   POLL_MS,
   type Progress,
   requestOf,
@@ -69,7 +69,7 @@ const stop = async (
   options: DrillOptions,
   tools: DrillTools,
   { facts, machine, volume }: Scenario,
-  note: Note,
+  note: RecordProgress,
 ): Promise<number> => {
   const { clock, drill, signal, tell } = tools;
   const checks = checkOptionsOf(options, tools, drill);
@@ -127,7 +127,7 @@ const watch = async (
   options: DrillOptions,
   tools: DrillTools,
   { before, machine }: Scenario,
-  note: Note,
+  note: RecordProgress,
 ): Promise<Watched> => {
   const { clock, signal, tell } = tools;
   const phases = part.name === 'recovery' ? recovery : restart;
@@ -152,7 +152,7 @@ const start = async (
   { timeout }: DrillOptions,
   tools: DrillTools,
   machine: MachineTarget,
-  note: Note,
+  note: RecordProgress,
 ): Promise<number> => {
   tools.tell(`starts ${machine.machine}`);
   const began = tools.clock.now().mono;
@@ -171,7 +171,12 @@ const endingOf = (moved: readonly ReachedPhase[], back: readonly ReachedPhase[],
 };
 
 /** Stops the machine, watches, and starts it again. Fences with this command, if that was requested. */
-const incident = async (options: DrillOptions, tools: DrillTools, scenario: Scenario, note: Note): Promise<Ending> => {
+const incident = async (
+  options: DrillOptions,
+  tools: DrillTools,
+  scenario: Scenario,
+  note: RecordProgress,
+): Promise<Ending> => {
   const stopped = await stop(options, tools, scenario, note);
   const ending = new AbortController();
   // An error while fencing must not end the process while the machine is off.
@@ -193,7 +198,7 @@ const refused = (refusals: readonly Refusal[]): Ending => ({ end: 'refused', say
 /** Reserves the Node, so that no other drill stops the same machine. Returns why this is not possible, or null. */
 const reserve = async (
   node: NodeFacts,
-  { tools, note }: { readonly tools: DrillTools; readonly note: Note },
+  { tools, note }: { readonly tools: DrillTools; readonly note: RecordProgress },
 ): Promise<Refusal | null> => {
   const { drill, drillCluster } = tools;
   const wanted = { name: node.name, uid: node.uid, drill };
@@ -207,7 +212,12 @@ const reserve = async (
 };
 
 /** Takes all steps that must be undone later: reserves the Node, creates the canary, and stops the machine. */
-const perform = async (options: DrillOptions, tools: DrillTools, facts: DrillFacts, note: Note): Promise<Ending> => {
+const perform = async (
+  options: DrillOptions,
+  tools: DrillTools,
+  facts: DrillFacts,
+  note: RecordProgress,
+): Promise<Ending> => {
   const { hostname } = facts.scene;
   const { node } = facts.cluster;
   if (!node || hostname === null) throw new Refused(`Node ${facts.nodeName} is gone, or has lost its labels`);
@@ -219,7 +229,7 @@ const perform = async (options: DrillOptions, tools: DrillTools, facts: DrillFac
   return incident(options, tools, { facts, machine: targetOf(facts.machine), before, volume }, note);
 };
 
-const conduct = async (options: DrillOptions, tools: DrillTools, note: Note): Promise<Ending> => {
+const conduct = async (options: DrillOptions, tools: DrillTools, note: RecordProgress): Promise<Ending> => {
   const facts = await readFacts(requestOf(options, null), tools, tools.signal);
   note({ facts });
   const refusals = refusalsOf(facts, checkOptionsOf(options, tools, null));
@@ -230,7 +240,7 @@ const conduct = async (options: DrillOptions, tools: DrillTools, note: Note): Pr
   return perform(options, tools, facts, note);
 };
 
-const ended = async (options: DrillOptions, tools: DrillTools, note: Note): Promise<Ending> => {
+const ended = async (options: DrillOptions, tools: DrillTools, note: RecordProgress): Promise<Ending> => {
   try {
     return await conduct(options, tools, note);
   } catch (error) {

@@ -77,7 +77,7 @@ export interface Progress {
 }
 
 /** Adds to the progress. The possible effect of a step is noted before the step, because the step may fail. */
-export type Note = (more: Partial<Progress>) => void;
+export type RecordProgress = (more: Partial<Progress>) => void;
 
 /** The time limit for the answer to a write (ms). */
 const ANSWER_MS = 30_000;
@@ -90,7 +90,7 @@ export const writeNoted = async (
   what: 'reserved' | 'made',
   write: (signal: AbortSignal) => Promise<void>,
   { clock, giveUp }: Pick<DrillTools, 'clock' | 'giveUp'>,
-  note: Note,
+  note: RecordProgress,
 ): Promise<void> => {
   note({ [what]: true });
   try {

@@ -10,7 +10,7 @@ import {
   refusedForStale,
   staleAttachment,
 } from './attaching.ts';
-import { noClaim, notTheVolume, notWaiting, podFinalizer, rejectedByLimit, runsUnready } from './pod.ts';
+import { podWithoutClaim, notTheVolume, notWaiting, podFinalizer, rejectedByLimit, runsUnready } from './pod.ts';
 import { attachedOutside, diskDeleted, diskStuck, formerMachine } from './disks.ts';
 import { machineOfHolder, machineOfTarget } from './machine.ts';
 import { kubeletStuck, mountError, mountingNow } from './mounting.ts';
@@ -28,7 +28,7 @@ const questions: readonly CauseRule[] = [
   notWaiting,
   runsUnready,
   notTheVolume,
-  noClaim,
+  podWithoutClaim,
 
   // Does the volume exist?
   pvcUnusable,

@@ -104,7 +104,7 @@ export const notTheVolume: CauseRule = (situation) => {
 };
 
 /** The pod names no claim. */
-export const noClaim: CauseRule = ({ pod, claimName }) =>
+export const podWithoutClaim: CauseRule = ({ pod, claimName }) =>
   claimName !== null || pod.deletionEnds !== null
     ? null
     : cause('not-the-volume', 'likely', 'by-person', {

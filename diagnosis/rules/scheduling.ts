@@ -137,7 +137,7 @@ export const volumeUnusable: CauseRule = (situation) => {
     });
   if (!volume.deleting) return null;
   return cause('volume-going', 'proved', 'by-person', {
-    says: `The PersistentVolume ${volume.name} is being deleted, so it is attached nowhere any more.`,
+    says: `The PersistentVolume ${volume.name} is being deleted, so it cannot be attached to another Node.`,
     proof: [`finalizers: ${volume.finalizers.join(', ') || 'none'}`],
     waits: `${nameOf(pod)} ← ${volume.name}.`,
     next: [

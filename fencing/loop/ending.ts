@@ -136,7 +136,7 @@ const podEvent = ({ machine, node, record }: Outcome, { namespace, name, uid }: 
 });
 
 /** Returns all Events at the end of a run: one for the Node, and those for deleted pods. */
-export const eventsFor = (ended: Outcome): readonly SubjectEvent[] => {
+export const eventsAtEnd = (ended: Outcome): readonly SubjectEvent[] => {
   const event = eventFor(ended);
   const about = { kind: 'Node', name: ended.node ?? '', uid: ended.nodeUid } as const;
   return [...(event ? [{ about, event }] : []), ...podsToTell(ended).map((pod) => podEvent(ended, pod))];

@@ -4,7 +4,7 @@ import type { DiskId, MachineFacts } from '../model/machine.ts';
 import { viewOf, type RunState, type ClusterLocation, type Observation } from './state.ts';
 import { withoutDeletedPods, hasSimulatedSteps, simulatedEnding } from './apply-step.ts';
 import type { Outcome, OutcomeKind } from '../model/outcome.ts';
-import { endingAtDeadline, outcomeOf, eventsFor, type SubjectEvent, waitingEnd } from './ending.ts';
+import { endingAtDeadline, outcomeOf, eventsAtEnd, type SubjectEvent, waitingEnd } from './ending.ts';
 import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { beginsNothing, timing } from '../model/policy.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
@@ -188,7 +188,7 @@ const endsTheFence = ({ ending, policy, memory: { admission } }: RunState): bool
 const finishRun = (state: RunState, now: Moment): Command => {
   if (state.location && endsTheFence(state) && !state.concluded) return { do: 'conclude', location: state.location };
   const outcome = outcomeOf(state, now);
-  const events = eventsFor(outcome);
+  const events = eventsAtEnd(outcome);
   return state.location && events.length > 0 && !state.eventsRecorded
     ? { do: 'record-events', location: state.location, events }
     : { do: 'finish', outcome };

@@ -9,7 +9,7 @@ import {
   type Call,
   type Handler,
 } from './calls.ts';
-import { strike, type InjectedFailure } from './faults.ts';
+import { consumeFault, type InjectedFailure } from './faults.ts';
 import type { ArmAnswer } from './arm-answer.ts';
 import { checkQuery, checkVersion } from './interface.ts';
 import { acceptedAnswer, operationAnswer } from './operation-answers.ts';
@@ -107,10 +107,10 @@ export const handleArm = (
   const call: Call = { path: decodeURIComponent(pathname).toLowerCase(), query, body: parsed(request.body), origin };
   const found = foundFor(world, request.method, call);
   const struck = { call: found.name, path: call.path };
-  const early = strike(world.parts.azure, 'before', struck);
+  const early = consumeFault(world.parts.azure, 'before', struck);
   if (early) return { call: found.name, answer: mishapAnswer(world, early) };
   const answer = found.answer();
-  const late = strike(world.parts.azure, 'after', struck);
+  const late = consumeFault(world.parts.azure, 'after', struck);
   return { call: found.name, answer: late ? mishapAnswer(world, late) : answer };
 };
 

@@ -19,11 +19,11 @@ export interface Fault {
 export const throttled: InjectedFailure = { kind: 'error', code: 'TooManyRequests', status: 429 };
 
 /** The faults that are waiting for their calls. */
-interface Struckable {
+interface FaultyCloud {
   readonly faults: Fault[];
 }
 
-export const addFault = (azure: Struckable, fault: Partial<Fault> & Pick<Fault, 'mishap'>): void => {
+export const addFault = (azure: FaultyCloud, fault: Partial<Fault> & Pick<Fault, 'mishap'>): void => {
   azure.faults.push({ call: null, path: '', when: 'before', times: 1, ...fault });
 };
 
@@ -33,7 +33,11 @@ export interface FaultyCall {
 }
 
 /** If a fault matches the call, uses it once. */
-export const strike = (azure: Struckable, when: Fault['when'], { call, path }: FaultyCall): InjectedFailure | null => {
+export const consumeFault = (
+  azure: FaultyCloud,
+  when: Fault['when'],
+  { call, path }: FaultyCall,
+): InjectedFailure | null => {
   const fits = (fault: Fault): boolean =>
     fault.when === when && fault.times > 0 && (fault.call === null || fault.call === call) && path.includes(fault.path);
   const fault = azure.faults.find(fits);

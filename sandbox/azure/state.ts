@@ -68,7 +68,7 @@ export interface Operation {
 }
 
 /** Durations in ms of virtual time. */
-export interface Knobs {
+export interface SimulationSettings {
   /** The maximum age of the state that a read returns. */
   staleUpTo: number;
   bootTakes: number;
@@ -105,7 +105,7 @@ export interface AzureState {
   readonly subscription: string;
   readonly group: string;
   readonly location: string;
-  readonly knobs: Knobs;
+  readonly knobs: SimulationSettings;
   readonly machines: VersionedStore<Machine>;
   readonly disks: VersionedStore<Disk>;
   readonly operations: Record<string, Operation>;
@@ -126,7 +126,7 @@ export type AzureCloudWorld = World<WithAzure>;
 
 export const emptyAzure = (
   scope: Pick<AzureState, 'subscription' | 'group' | 'location'>,
-  knobs: Partial<Knobs> = {},
+  knobs: Partial<SimulationSettings> = {},
 ): AzureState => ({
   ...scope,
   knobs: { ...usual, ...knobs },
@@ -140,7 +140,7 @@ export const emptyAzure = (
   serial: 0,
 });
 
-const usual: Knobs = {
+const usual: SimulationSettings = {
   staleUpTo: 0,
   bootTakes: 20_000,
   startShowsStopped: 1_000,

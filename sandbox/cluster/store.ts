@@ -1,4 +1,4 @@
-import type { ControllerMemory, Knobs } from './controllers/memory.ts';
+import type { ControllerMemory, SimulationSettings } from './controllers/memory.ts';
 import { defaultKnobs, emptyMemory } from './controllers/memory.ts';
 import type { ObjectMeta, Resource, Resources } from './objects.ts';
 
@@ -20,7 +20,7 @@ export interface ClusterState {
   readonly audit: AuditEntry[];
   /** The memory of controllers and kubelets between two steps. */
   readonly memory: ControllerMemory;
-  readonly knobs: Knobs;
+  readonly knobs: SimulationSettings;
 }
 
 /** What infra/kubernetes/rbac.yaml contains in addition to permissions: the ledger of fences. */

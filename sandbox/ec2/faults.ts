@@ -19,16 +19,20 @@ export interface Fault {
 export const throttled: InjectedFailure = { kind: 'error', code: 'RequestLimitExceeded', status: 503 };
 
 /** The faults that are waiting for their calls. */
-interface Struckable {
+interface FaultyCloud {
   readonly faults: Fault[];
 }
 
-export const addFault = (ec2: Struckable, fault: Partial<Fault> & Pick<Fault, 'mishap'>): void => {
+export const addFault = (ec2: FaultyCloud, fault: Partial<Fault> & Pick<Fault, 'mishap'>): void => {
   ec2.faults.push({ action: null, params: {}, when: 'before', times: 1, ...fault });
 };
 
 /** If a fault matches the call, uses it once. */
-export const strike = (ec2: Struckable, when: Fault['when'], params: URLSearchParams): InjectedFailure | null => {
+export const consumeFault = (
+  ec2: FaultyCloud,
+  when: Fault['when'],
+  params: URLSearchParams,
+): InjectedFailure | null => {
   const fault = ec2.faults.find(
     (candidate) => candidate.when === when && candidate.times > 0 && fits(candidate, params),
   );

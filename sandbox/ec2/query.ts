@@ -1,7 +1,7 @@
 import type { Action } from './actions.ts';
 import { actions } from './actions.ts';
 import type { InjectedFailure } from './faults.ts';
-import { strike } from './faults.ts';
+import { consumeFault } from './faults.ts';
 import { allowAll, type Judge } from './iam/authority.ts';
 import { requiredPermissions } from './iam/demands.ts';
 import { Ec2Refusal } from './refusal.ts';
@@ -24,10 +24,10 @@ export interface Ec2Answer {
 export const handleEc2 = (world: Ec2World, params: URLSearchParams, judge: Judge = allowAll): Ec2Answer => {
   const { ec2 } = world.parts;
   const requestId = `00000000-0000-4000-b000-${nextSerial(ec2).padStart(12, '0')}`;
-  const early = strike(ec2, 'before', params);
+  const early = consumeFault(ec2, 'before', params);
   if (early) return mishapAnswer(early, requestId);
   const answer = perform(world, params, judge, requestId);
-  const late = strike(ec2, 'after', params);
+  const late = consumeFault(ec2, 'after', params);
   return late ? mishapAnswer(late, requestId) : answer;
 };
 

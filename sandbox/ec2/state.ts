@@ -59,7 +59,7 @@ export interface Volume {
 }
 
 /** Durations in ms of virtual time. */
-export interface Knobs {
+export interface SimulationSettings {
   /** The maximum age of the state that a describe call returns. */
   staleUpTo: number;
   staleness: 'oldest' | 'seeded';
@@ -77,7 +77,7 @@ export interface Knobs {
 export interface Ec2State {
   readonly account: string;
   readonly region: string;
-  readonly knobs: Knobs;
+  readonly knobs: SimulationSettings;
   readonly instances: VersionedStore<Instance>;
   readonly volumes: VersionedStore<Volume>;
   /** All events that EventBridge would deliver, oldest first. */
@@ -95,7 +95,7 @@ export type Ec2World = World<WithEc2>;
 
 export const emptyEc2 = (
   territory: { readonly account: string; readonly region: string },
-  knobs: Partial<Knobs> = {},
+  knobs: Partial<SimulationSettings> = {},
 ): Ec2State => ({
   ...territory,
   knobs: { ...usual, ...knobs },
@@ -107,7 +107,7 @@ export const emptyEc2 = (
   serial: 0,
 });
 
-const usual: Knobs = {
+const usual: SimulationSettings = {
   staleUpTo: 0,
   staleness: 'oldest',
   bootTakes: 15_000,

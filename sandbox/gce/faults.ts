@@ -26,21 +26,26 @@ export interface Fault {
   times: number;
 }
 
-export const limited: InjectedFailure = { kind: 'error', reason: 'rateLimitExceeded', status: 403 };
+export const rateLimitError: InjectedFailure = { kind: 'error', reason: 'rateLimitExceeded', status: 403 };
 export const unavailable: InjectedFailure = { kind: 'error', reason: 'backendError', status: 503 };
 export const forbidden: InjectedFailure = { kind: 'error', reason: 'forbidden', status: 403 };
 
 /** The faults that are waiting for their calls. */
-interface Struckable {
+interface FaultyCloud {
   readonly faults: Fault[];
 }
 
-export const addFault = (gce: Struckable, fault: Partial<Fault> & Pick<Fault, 'mishap'>): void => {
+export const addFault = (gce: FaultyCloud, fault: Partial<Fault> & Pick<Fault, 'mishap'>): void => {
   gce.faults.push({ method: null, path: '', when: 'before', times: 1, ...fault });
 };
 
 /** If a fault matches the call, uses it once. */
-export const strike = (gce: Struckable, when: Fault['when'], method: string, path: string): InjectedFailure | null => {
+export const consumeFault = (
+  gce: FaultyCloud,
+  when: Fault['when'],
+  method: string,
+  path: string,
+): InjectedFailure | null => {
   const fault = gce.faults.find(
     (one) =>
       one.when === when && one.times > 0 && (one.method === null || one.method === method) && path.includes(one.path),

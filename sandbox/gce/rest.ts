@@ -1,6 +1,6 @@
 import { actions } from './actions.ts';
 import { parseResource, type WireCall } from './call.ts';
-import { strike, type InjectedFailure } from './faults.ts';
+import { consumeFault, type InjectedFailure } from './faults.ts';
 import { beginOperation, endOperation } from './operations.ts';
 import { GceRefusal } from './refusal.ts';
 import { errorJson, operationJson, type Json } from './render.ts';
@@ -53,10 +53,10 @@ const decode = (part: string | undefined): string | undefined =>
 /** Handles one call of the REST API. https://cloud.google.com/compute/docs/reference/rest/v1 */
 export const handleGce = (world: GceWorld, call: WireCall): GceAnswer => {
   const asked = parseCall(call);
-  const early = strike(world.parts.gce, 'before', asked.method, call.url);
+  const early = consumeFault(world.parts.gce, 'before', asked.method, call.url);
   if (early) return mishapAnswer(world, early, asked);
   const answer = perform(world, asked, call.body);
-  const late = strike(world.parts.gce, 'after', asked.method, call.url);
+  const late = consumeFault(world.parts.gce, 'after', asked.method, call.url);
   return late ? mishapAnswer(world, late, asked) : answer;
 };
 

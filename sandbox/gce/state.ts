@@ -68,7 +68,7 @@ export interface Disk {
 }
 
 /** Durations in ms of virtual time, unless they say otherwise. */
-export interface Knobs {
+export interface SimulationSettings {
   /** The maximum age of the state that a get returns. */
   staleUpTo: number;
   staleness: 'oldest' | 'seeded';
@@ -95,7 +95,7 @@ export interface GceState {
   readonly project: string;
   readonly projectNumber: string;
   readonly region: string;
-  readonly knobs: Knobs;
+  readonly knobs: SimulationSettings;
   readonly instances: VersionedStore<Instance>;
   readonly disks: VersionedStore<Disk>;
   readonly operations: Operation[];
@@ -129,7 +129,7 @@ export type GceWorld = World<WithGce>;
 
 export const emptyGce = (
   resource: { readonly project: string; readonly projectNumber: string; readonly region: string },
-  knobs: Partial<Knobs> = {},
+  knobs: Partial<SimulationSettings> = {},
 ): GceState => ({
   ...resource,
   knobs: { ...usual, ...knobs },
@@ -142,7 +142,7 @@ export const emptyGce = (
   serial: 0,
 });
 
-const usual: Knobs = {
+const usual: SimulationSettings = {
   staleUpTo: 0,
   staleness: 'oldest',
   provisioningTakes: 2_000,

@@ -163,7 +163,7 @@ describe('the witnesses', () => {
     expect(said(known(free))).toBe('park');
     expect(said(known(ended))).toBe('fenced fenced');
     expect(listUntouched(known(ended))).toEqual([
-      { what: 'node/node-a', why: expect.stringMatching(/knew m-1 when the fence began .* delete the Node yourself/) },
+      { what: 'node/node-a', why: expect.stringMatching(/knew m-1 when the fence began, .* delete the Node yourself/) },
     ]);
     const always = { policy: { ...defaultPolicy, deleteNode: 'always' } } as const;
     expect(said(known(ended, {}, always))).toBe('fenced fenced');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endingAtDeadline, eventFor, eventsFor, outcomeOf, waitingEnd } from '../../fencing/loop/ending.ts';
+import { endingAtDeadline, eventFor, eventsAtEnd, outcomeOf, waitingEnd } from '../../fencing/loop/ending.ts';
 import { applySimulatedStep, hasSimulatedSteps, simulatedEnding } from '../../fencing/loop/apply-step.ts';
 import { type Ending, type RunState, startRun, withClusterRead, withMachineRead } from '../../fencing/loop/state.ts';
 import { fenceInBoot, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
@@ -166,7 +166,7 @@ describe('the Events on pods', () => {
     pod: { namespace: 'prod', name, uid: `${name}-uid`, hasVolume },
   });
   const ended = (steps: readonly StepReport[], change: Partial<RunState> = {}) =>
-    eventsFor(
+    eventsAtEnd(
       outcomeOf(
         {
           ...read,

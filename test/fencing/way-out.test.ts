@@ -50,5 +50,5 @@ it('the cloud has forgotten the machine, and one of its disks cannot be found', 
     cluster: { ...given.cluster, volumes: [volume({ attachment: null, reported: true })] },
     memory: { ...given.memory, witness: 'none' as const },
   };
-  expect(says(reported)).toContain('`cloudfence release node-a --accept "<what you checked>"` ends the fence');
+  expect(says(reported)).toContain('`cloudfence release node-a --accept "<what you checked>"` to end the fence');
 });

@@ -50,7 +50,11 @@ const regionValue = (clusters: readonly SeenCluster[]): StageValue => {
         value: labelled.value,
         says: `only by a label of ${inTally([labelled])}, which a kubelet can write: check it`,
       }
-    : { key, value: null, says: 'nothing names a region: write the region of the machines, such as eu-west-1' };
+    : {
+        key,
+        value: null,
+        says: 'neither the settings nor the environment name a region: enter the region of the machines, such as eu-west-1',
+      };
 };
 
 const elsewhere = (others: readonly Tally[]): string =>

@@ -19,7 +19,7 @@ import { keepDisks } from './provisioner.ts';
 import { schedulePods } from './scheduler.ts';
 import { keepStatefulSet } from './statefulset.ts';
 import { evictByName } from './taint-eviction.ts';
-import { begin } from './times.ts';
+import { schedulePeriodic } from './times.ts';
 import { lookAtOperation } from './volume-operations.ts';
 import { taintQueued } from './zone-limiter.ts';
 
@@ -76,9 +76,9 @@ const withCloudView =
 
 /** Schedules the periodic actors, each with its own offset. */
 export const startControlPlane = (world: ClusterWorld): void => {
-  begin(world, 'node-lifecycle', 5_000);
-  begin(world, 'pod-gc', 20_000);
-  begin(world, 'attach-detach/sync', 60_000);
-  begin(world, 'cloud-controller', 5_000);
-  begin(world, 'external-attacher/lease', leaseEvery);
+  schedulePeriodic(world, 'node-lifecycle', 5_000);
+  schedulePeriodic(world, 'pod-gc', 20_000);
+  schedulePeriodic(world, 'attach-detach/sync', 60_000);
+  schedulePeriodic(world, 'cloud-controller', 5_000);
+  schedulePeriodic(world, 'external-attacher/lease', leaseEvery);
 };

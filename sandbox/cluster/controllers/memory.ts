@@ -119,7 +119,7 @@ export const emptyMemory = (): ControllerMemory => ({
 });
 
 /** The settings that a test can change. */
-export interface Knobs {
+export interface SimulationSettings {
   cloudController: boolean;
   disableForceDetachOnTimeout: boolean;
   /** kube-controller-manager's --node-monitor-grace-period: 50 s since 1.32. */
@@ -137,7 +137,7 @@ export interface Knobs {
   unmountMs: number;
 }
 
-export const defaultKnobs = (): Knobs => ({
+export const defaultKnobs = (): SimulationSettings => ({
   cloudController: false,
   disableForceDetachOnTimeout: false,
   monitorGraceMs: 50_000,

@@ -10,5 +10,5 @@ export const between = (world: ClusterWorld, least: number, most: number): numbe
   Math.round(least + world.random() * (most - least));
 
 /** Schedules a periodic actor, with a seeded offset so that controllers do not run at the same time. */
-export const begin = (world: ClusterWorld, actor: string, period: number): void =>
+export const schedulePeriodic = (world: ClusterWorld, actor: string, period: number): void =>
   world.schedule(actor, between(world, 0, period));

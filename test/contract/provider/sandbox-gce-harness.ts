@@ -4,7 +4,13 @@ import { attach } from '../../../sandbox/gce/attachments.ts';
 import { openGceServer } from '../../../sandbox/gce/gce-server.ts';
 import { remove, start, stop } from '../../../sandbox/gce/instances.ts';
 import { addDisk, addInstance, pathOf, recreate } from '../../../sandbox/gce/scenario.ts';
-import { diskIn, instanceIn, type GceWorld, type Instance, type Knobs } from '../../../sandbox/gce/state.ts';
+import {
+  diskIn,
+  instanceIn,
+  type GceWorld,
+  type Instance,
+  type SimulationSettings,
+} from '../../../sandbox/gce/state.ts';
 import { MINUTE, gceWorld, requestIds, zone } from '../../sandbox/gce/gce-world.ts';
 import type { NameReuseHarness } from './name-reuse-contract.ts';
 import { sandboxGceTable } from './sandbox-gce-table.ts';
@@ -58,7 +64,7 @@ const harnessOn = (world: GceWorld, clients: ComputeClients, close: () => Promis
 });
 
 /** The sandbox's Compute Engine over HTTP, with the unmodified SDK in front. */
-export const sandboxGceHarness = async (knobs: Partial<Knobs> = {}): Promise<NameReuseHarness> => {
+export const sandboxGceHarness = async (knobs: Partial<SimulationSettings> = {}): Promise<NameReuseHarness> => {
   const world = gceWorld(knobs);
   const door = await openGceServer(world);
   return harnessOn(world, computeClients({ newRequestId: requestIds(), endpoint: door.url }), door.close);

@@ -9,7 +9,7 @@ import type { Cloud } from '../../../fencing/model/cloud.ts';
 import { bundleFunction } from '../../../infra/serverless/bundle.ts';
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { computeClients } from '../../../providers/gcp/client.ts';
-import { addFault, limited } from '../../../sandbox/gce/faults.ts';
+import { addFault, rateLimitError } from '../../../sandbox/gce/faults.ts';
 import { inProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { addDisk, addInstance, pathOf } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn, type GceWorld } from '../../../sandbox/gce/state.ts';
@@ -81,7 +81,7 @@ const deeds: readonly (readonly [string, Deed])[] = [
   [
     'handles a request to come back later',
     (cloud, { world, target, zonal }) => {
-      addFault(world.parts.gce, { method: 'instances.detachDisk', when: 'before', mishap: limited });
+      addFault(world.parts.gce, { method: 'instances.detachDisk', when: 'before', mishap: rateLimitError });
       return cloud.detach(target, zonal, 'plain', granted, patient());
     },
   ],

@@ -6,13 +6,19 @@ import { addFault, throttled, type InjectedFailure } from '../../../sandbox/azur
 import { inProcessClient } from '../../../sandbox/azure/in-process-client.ts';
 import { remove } from '../../../sandbox/azure/machines.ts';
 import { addDisk, addMachine, forget, type Wanted } from '../../../sandbox/azure/scenario.ts';
-import { disksOf, diskIn, machineIn, type AzureCloudWorld, type Knobs } from '../../../sandbox/azure/state.ts';
+import {
+  disksOf,
+  diskIn,
+  machineIn,
+  type AzureCloudWorld,
+  type SimulationSettings,
+} from '../../../sandbox/azure/state.ts';
 import { azureWorld, clientsOf, cloudOf, MINUTE, patient } from '../../sandbox/azure/azure-world.ts';
 import { granted, grantedUntil } from '../../permits.ts';
 
 const POST = 'machine.attachDetachDataDisks';
 
-const withDisk = (wanted: Wanted = { power: 'deallocated' }, knobs: Partial<Knobs> = {}) => {
+const withDisk = (wanted: Wanted = { power: 'deallocated' }, knobs: Partial<SimulationSettings> = {}) => {
   const world = azureWorld(knobs);
   const machine = addMachine(world, wanted);
   const target = { machine, incarnation: machineIn(world, machine)?.vmId ?? null };

@@ -1,15 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { PermissionDenied, InvalidInput, ProofExpired, Refused, Unavailable } from '../../../fencing/model/errors.ts';
-import { addFault, limited, unavailable, type InjectedFailure } from '../../../sandbox/gce/faults.ts';
+import { addFault, rateLimitError, unavailable, type InjectedFailure } from '../../../sandbox/gce/faults.ts';
 import { inProcessFetch, wireCall, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { addDisk, addInstance, recreate } from '../../../sandbox/gce/scenario.ts';
-import { diskIn, instanceIn, type GceWorld, type Instance, type Knobs } from '../../../sandbox/gce/state.ts';
+import {
+  diskIn,
+  instanceIn,
+  type GceWorld,
+  type Instance,
+  type SimulationSettings,
+} from '../../../sandbox/gce/state.ts';
 import { MINUTE, clientsOf, cloudOf, freshClientsOf, gceWorld, patient } from '../../sandbox/gce/gce-world.ts';
 import { granted, grantedUntil } from '../../permits.ts';
 
 const stopped: Partial<Instance> = { status: 'TERMINATED', guest: 'down' };
 
-const withDisk = (knobs: Partial<Knobs> = {}) => {
+const withDisk = (knobs: Partial<SimulationSettings> = {}) => {
   const world = gceWorld(knobs);
   const machine = addInstance(world, stopped);
   const disk = addDisk(world, {}, { instance: machine, deviceName: 'by-another-name' });
@@ -56,7 +62,7 @@ describe('a detach', () => {
   });
 
   it.each([
-    [limited, Unavailable],
+    [rateLimitError, Unavailable],
     [unavailable, Unavailable],
     [{ kind: 'page', status: 502 }, Unavailable],
     [{ kind: 'error', reason: 'forbidden', status: 403 }, PermissionDenied],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PermissionDenied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
-import { addFault, forbidden, limited, unavailable } from '../../../sandbox/gce/faults.ts';
+import { addFault, forbidden, rateLimitError, unavailable } from '../../../sandbox/gce/faults.ts';
 import { remove, stop } from '../../../sandbox/gce/instances.ts';
 import { addDisk, addInstance, forgetDisk, recreate } from '../../../sandbox/gce/scenario.ts';
 import { instanceIn, type GceWorld, type Instance } from '../../../sandbox/gce/state.ts';
@@ -166,7 +166,7 @@ describe('a look that Compute Engine does not answer', () => {
     const path = addInstance(world);
     addFault(world.parts.gce, { method: 'disks.get', mishap: forbidden });
     await expect(look(world, [path], true)).rejects.toBeInstanceOf(PermissionDenied);
-    addFault(world.parts.gce, { method: 'disks.get', mishap: limited });
+    addFault(world.parts.gce, { method: 'disks.get', mishap: rateLimitError });
     await expect(look(world, [path], true)).rejects.toBeInstanceOf(Unavailable);
   });
 

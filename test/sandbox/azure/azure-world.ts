@@ -2,7 +2,7 @@ import { azureCloud } from '../../../providers/azure/index.ts';
 import { azureClients, type ClientOptions } from '../../../providers/azure/client.ts';
 import { azureActors } from '../../../sandbox/azure/actors.ts';
 import { inProcessClient } from '../../../sandbox/azure/in-process-client.ts';
-import type { AzureCloudWorld, Knobs, WithAzure } from '../../../sandbox/azure/state.ts';
+import type { AzureCloudWorld, SimulationSettings, WithAzure } from '../../../sandbox/azure/state.ts';
 import { emptyAzure } from '../../../sandbox/azure/state.ts';
 import { createWorld } from '../../../sandbox/world.ts';
 
@@ -17,7 +17,7 @@ export const prefix = `/subscriptions/${subscription.toLowerCase()}/resourcegrou
 export const credential = { getToken: async () => ({ token: 'test', expiresOnTimestamp: Number.MAX_SAFE_INTEGER }) };
 
 /** A separate simulated Azure, on a day in November. */
-export const azureWorld = (knobs: Partial<Knobs> = {}): AzureCloudWorld =>
+export const azureWorld = (knobs: Partial<SimulationSettings> = {}): AzureCloudWorld =>
   createWorld<WithAzure>(
     azureActors(),
     { azure: emptyAzure({ subscription, group, location: 'westeurope' }, knobs) },

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { Refused } from '../../../fencing/model/errors.ts';
 import { handleArm } from '../../../sandbox/azure/arm.ts';
 import { addDisk, addMachine } from '../../../sandbox/azure/scenario.ts';
-import { diskIn, machineIn, type AzureCloudWorld, type Knobs } from '../../../sandbox/azure/state.ts';
+import { diskIn, machineIn, type AzureCloudWorld, type SimulationSettings } from '../../../sandbox/azure/state.ts';
 import { granted } from '../../permits.ts';
 import { azureWorld, cloudOf, MINUTE, patient } from './azure-world.ts';
 
 /** The sandbox's ARM refuses what ARM refuses. Tests what the provider makes of that. */
 
-const peopled = (knobs: Partial<Knobs> = {}, set?: string) => {
+const peopled = (knobs: Partial<SimulationSettings> = {}, set?: string) => {
   const world = azureWorld(knobs);
   const machine = addMachine(world, { power: 'deallocated', ...(set !== undefined && { set }) });
   const target = { machine, incarnation: machineIn(world, machine)?.vmId ?? null };

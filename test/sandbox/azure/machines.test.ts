@@ -9,7 +9,7 @@ import {
   machineIn,
   type AzureCloudWorld,
   type Disk,
-  type Knobs,
+  type SimulationSettings,
   type Machine,
 } from '../../../sandbox/azure/state.ts';
 import { underlyingAzure } from '../../../sandbox/azure/underlying-cloud.ts';
@@ -27,7 +27,7 @@ const diskOf = (world: AzureCloudWorld, id: string): Disk => {
   return disk;
 };
 
-const one = (knobs: Partial<Knobs> = {}) => {
+const one = (knobs: Partial<SimulationSettings> = {}) => {
   const world = azureWorld(knobs);
   const id = addMachine(world);
   return { world, id, now: () => machineOf(world, id) };

@@ -4,7 +4,7 @@ import { awsCloud } from '../../../providers/aws/index.ts';
 import { ec2Clients } from '../../../providers/aws/client.ts';
 import { ec2Actors } from '../../../sandbox/ec2/actors.ts';
 import { inProcessHandler } from '../../../sandbox/ec2/in-process-handler.ts';
-import type { Ec2World, Knobs, WithEc2 } from '../../../sandbox/ec2/state.ts';
+import type { Ec2World, SimulationSettings, WithEc2 } from '../../../sandbox/ec2/state.ts';
 import { emptyEc2 } from '../../../sandbox/ec2/state.ts';
 import { createWorld } from '../../../sandbox/world.ts';
 
@@ -13,7 +13,7 @@ export const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 export const MINUTE = 60_000;
 
 /** A separate simulated EC2, on a day in November. */
-export const ec2World = (knobs: Partial<Knobs> = {}): Ec2World =>
+export const ec2World = (knobs: Partial<SimulationSettings> = {}): Ec2World =>
   createWorld<WithEc2>(
     ec2Actors(),
     { ec2: emptyEc2({ account: '123456789012', region }, knobs) },

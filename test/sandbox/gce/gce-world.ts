@@ -2,7 +2,7 @@ import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { computeClients, type ComputeClients } from '../../../providers/gcp/client.ts';
 import { gceActors } from '../../../sandbox/gce/actors.ts';
 import { inProcessFetch, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
-import { emptyGce, type GceWorld, type Knobs, type WithGce } from '../../../sandbox/gce/state.ts';
+import { emptyGce, type GceWorld, type SimulationSettings, type WithGce } from '../../../sandbox/gce/state.ts';
 import { createWorld } from '../../../sandbox/world.ts';
 
 export const place = { project: 'my-project', projectNumber: '123456789012', region: 'europe-west1' } as const;
@@ -10,7 +10,7 @@ export const zone = `${place.region}-a`;
 export const MINUTE = 60_000;
 
 /** A separate simulated Compute Engine, on a day in November. */
-export const gceWorld = (knobs: Partial<Knobs> = {}): GceWorld =>
+export const gceWorld = (knobs: Partial<SimulationSettings> = {}): GceWorld =>
   createWorld<WithGce>(gceActors(), { gce: emptyGce(place, knobs) }, { now: Date.UTC(2026, 10, 21), seed: 1 });
 
 /** UUIDs in sequence. */
