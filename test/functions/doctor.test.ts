@@ -162,7 +162,7 @@ it('reads at the place of incidents, and only warns if that is denied: a fence w
 it('says what it could not try', async () => {
   expect(await wiredWith().ask({})).toMatchObject({
     notTried: [
-      expect.stringMatching(/^Kubernetes: each verb was asked for, and none was used/),
+      expect.stringMatching(/^Kubernetes: only the permission for each verb was checked/),
       expect.stringMatching(/^the functions: sending to the queues/),
     ],
   });
@@ -336,7 +336,7 @@ describe('on Lambda', () => {
       name: 'ChecksFailed',
       stack: '',
       message: expect.stringMatching(
-        /^NOT READY: a fence would not work.*\nFAIL {2}aws: may detach disks {2}— EC2 denies ec2:DetachVolume\nnext: mend what/,
+        /^NOT READY: a fence would not work.*\nFAIL {2}aws: may detach disks {2}— EC2 denies ec2:DetachVolume\nnext: fix the problems above/,
       ),
     });
   });
