@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidInput, PermissionDenied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
-import { addFault, forbidden, limited } from '../../../sandbox/gce/faults.ts';
+import { addFault, forbidden, rateLimitError } from '../../../sandbox/gce/faults.ts';
 import { addDisk, addInstance, addLocalSsd } from '../../../sandbox/gce/scenario.ts';
 import { instanceIn, type Instance } from '../../../sandbox/gce/state.ts';
 import { MINUTE, cloudOf, gceWorld, patient } from '../../sandbox/gce/gce-world.ts';
@@ -74,7 +74,7 @@ describe('a power-off', () => {
   it('that the service is too busy for says nothing about local SSDs', async () => {
     const { world, machine, target } = running();
     addLocalSsd(world, machine);
-    addFault(world.parts.gce, { method: 'instances.stop', mishap: limited });
+    addFault(world.parts.gce, { method: 'instances.stop', mishap: rateLimitError });
     const failed = cloudOf(world).powerOff(target, granted, patient());
     await expect(failed).rejects.toBeInstanceOf(Unavailable);
     await expect(failed).rejects.not.toThrow(/local SSDs/);
