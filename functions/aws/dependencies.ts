@@ -10,7 +10,7 @@ import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { withCloudfenceErrors } from '../../providers/aws/errors.ts';
 import { readUrl } from '../../providers/plugin.ts';
 import type { PutEvent } from '../../providers/aws/signed-calls.ts';
-import { testChainOver } from '../../providers/aws/plugin/register.ts';
+import { testChainOver } from '../../providers/aws/test-chain.ts';
 import { openAws } from '../../providers/aws/plugin/open.ts';
 import { permissionTags } from '../../providers/cluster-entries.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';

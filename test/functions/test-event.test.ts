@@ -7,7 +7,7 @@ import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { tryTestEvent } from '../../functions/test-event.ts';
 import { putEventOn } from '../../providers/aws/signed-calls.ts';
-import { testChainOver } from '../../providers/aws/plugin/register.ts';
+import { testChainOver } from '../../providers/aws/test-chain.ts';
 import type { TestChain } from '../../providers/plugin.ts';
 import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import { openStandIn } from '../providers/stand-in.ts';

@@ -1,16 +1,8 @@
 import { diskOf, INSTANCE_ID, machineOf } from '../identity.ts';
 import { driverFaultOf } from '../errors.ts';
 import { readHints } from '../events/read-hints.ts';
-import {
-  type CloudPlugin,
-  type OpenIncidentPlace,
-  type OpenTestChain,
-  readUrl,
-  TEST_DETAIL_TYPE,
-  TEST_SOURCE,
-  type TestChain,
-} from '../../plugin.ts';
-import type { SignedCalls, PutEvent } from '../signed-calls.ts';
+import { type CloudPlugin, type OpenIncidentPlace, type OpenTestChain, readUrl } from '../../plugin.ts';
+import type { SignedCalls } from '../signed-calls.ts';
 
 const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/incidents)?\/?$/;
 
@@ -35,7 +27,11 @@ const INSTALL = /^[a-z][a-z0-9-]{1,60}$/i;
 const chainBehind =
   (install: string): OpenTestChain =>
   async (options) => {
-    const [signing, { putEventOn }] = await Promise.all([signingIn(options), import('../signed-calls.ts')]);
+    const [signing, { putEventOn }, { testChainOver }] = await Promise.all([
+      signingIn(options),
+      import('../signed-calls.ts'),
+      import('../test-chain.ts'),
+    ]);
     return testChainOver(install, putEventOn(signing), Date.now);
   };
 
@@ -62,30 +58,3 @@ export const aws: CloudPlugin = {
   open: async (options) => (await import('./open.ts')).openAws(options),
   stageWriter: async () => (await import('./stage.ts')).stage,
 };
-
-/** The chain for test events on AWS, which begins at the event bus. */
-
-/**
- * Returns the chain of test events. Users cannot put events of `aws.ec2` on the bus, so test events have a separate
- * rule. `install` is the prefix of all names.
- */
-export const testChainOver = (install: string, put: PutEvent, now: () => number): TestChain => ({
-  path: `event bus → rule ${install}-test-event → queue ${install} → on-event`,
-  notTried: `the rule ${install}-state-change, because only EC2 can send its events; it has the same target`,
-  remedy:
-    `look whether the rule ${install}-test-event is enabled, whether the event is in the queue ` +
-    `${install}-dead-letters, and whether the trigger of ${install}-on-event is enabled; \`serverless deploy\` ` +
-    'restores all of them',
-  next: `aws lambda list-event-source-mappings --function-name ${install}-on-event`,
-  send: (event, signal) =>
-    put(
-      {
-        Source: TEST_SOURCE,
-        DetailType: TEST_DETAIL_TYPE,
-        Resources: [],
-        Time: now() / 1_000,
-        Detail: JSON.stringify({ ...event, install }),
-      },
-      signal,
-    ),
-});
