@@ -59,7 +59,8 @@ const addLoop = (root: Command, terminal: Terminal, done: Done): void => {
     );
   add(
     'fence <target>',
-    'check one machine, and fence it if it is off. Name it by its id, or by a Node, pod/<ns>/<name>, pvc/…, pv/…, or volume id that leads to it',
+    'check one machine, and fence it if it is off. Name it by its id, or by a Node, pod/<ns>/<name>, pvc/…, pv/…, ' +
+      'or volume id that leads to it',
   ).action(async (target: string, options: CommonOptions) =>
     done(await (await import('./commands/run.ts')).fence(target, options, terminal)),
   );

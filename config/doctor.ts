@@ -181,7 +181,8 @@ const checksOfProbes = async (
 
 /** The API server answers only for RBAC. Admission is checked only when the request is made. */
 const NOT_TRIED_IN_CLUSTERS =
-  'Kubernetes: only the permission for each verb was checked: an admission policy or a webhook may still refuse a write';
+  'Kubernetes: only the permission for each verb was checked: an admission policy or a webhook may still refuse ' +
+  'a write';
 
 interface Examination {
   readonly checks: readonly Check[];

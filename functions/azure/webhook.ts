@@ -43,7 +43,9 @@ const tooLarge = async (
   context: PlatformLogger,
 ): Promise<HttpResponse> => {
   const { dependencies } = await invocationContext(getDependencies, context);
-  const says = `the event has ${bytes} bytes, but a queue accepts only ${LARGEST_MESSAGE}: send fewer events in one request. The sweep also finds their machines`;
+  const says =
+    `the event has ${bytes} bytes, but a queue accepts only ${LARGEST_MESSAGE}: ` +
+    'send fewer events in one request. The sweep also finds their machines';
   dependencies.log(messageLine(logDecision.notUnderstood, 'too-large', says, null));
   return jsonResponse(413, { error: says });
 };

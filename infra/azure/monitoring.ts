@@ -195,7 +195,9 @@ const overdueLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly Log
     },
     {
       name: 'release-overdue',
-      says: 'A machine came back more than ten minutes ago, but its Node is still fenced. `cloudfence status` says what the release lacks',
+      says:
+        'A machine came back more than ten minutes ago, but its Node is still fenced. ' +
+        '`cloudfence status` says what the release lacks',
       ...whileCounted(metricNames.releaseOverdue),
     },
   ];

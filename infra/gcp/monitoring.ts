@@ -100,7 +100,9 @@ const overdueLines = (sweepEvery: number): readonly Line[] => [
     name: metricNames.releaseOverdue,
     alarm: {
       name: 'release-overdue',
-      says: 'A machine came back more than ten minutes ago, but its Node is still fenced. The log of sweep contains its name, and `cloudfence status` says what the release lacks.',
+      says:
+        'A machine came back more than ten minutes ago, but its Node is still fenced. ' +
+        'The log of sweep contains its name, and `cloudfence status` says what the release lacks.',
       moreThan: 0,
       within: 3 * sweepEvery,
     },

@@ -73,8 +73,8 @@ const rulesOf = (prefix: string, parameters: DeploymentParameters): readonly Arn
   );
 
 /**
- * Returns conditions, each for a separate statement, because all keys of one condition would have to match. An empty list
- * gives one statement without a condition.
+ * Returns conditions, each for a separate statement, because all keys of one condition would have to match. An empty
+ * list gives one statement without a condition.
  */
 const conditionsOf = (tags: readonly PermissionTag[] | undefined): readonly object[] =>
   (tags ?? []).map(({ key, values }) => ({ StringEquals: { [`aws:ResourceTag/${key}`]: values } }));

@@ -10,7 +10,10 @@ import type { PutEvent } from './signed-calls.ts';
 export const testChainOver = (install: string, put: PutEvent, now: () => number): TestChain => ({
   path: `event bus → rule ${install}-test-event → queue ${install} → on-event`,
   notTried: `the rule ${install}-state-change, because only EC2 can send its events; it has the same target`,
-  remedy: `look whether the rule ${install}-test-event is enabled, whether the event is in the queue ${install}-dead-letters, and whether the trigger of ${install}-on-event is enabled; \`serverless deploy\` restores all of them`,
+  remedy:
+    `look whether the rule ${install}-test-event is enabled, whether the event is in the queue ` +
+    `${install}-dead-letters, and whether the trigger of ${install}-on-event is enabled; ` +
+    '`serverless deploy` restores all of them',
   next: `aws lambda list-event-source-mappings --function-name ${install}-on-event`,
   send: (event, signal) =>
     put(

@@ -55,7 +55,8 @@ const thatDisk = (disk: Disk, { id }: DiskPath): Disk => {
   const read = inForm.safeParse(disk);
   if (read.success && diskPath(read.data.id)?.id === id) return disk;
   throw new Unavailable(
-    `the response to disks/read is not about ${id}, so Cloudfence does not use it: check the proxies between Cloudfence and ARM`,
+    `the response to disks/read is not about ${id}, so Cloudfence does not use it: ` +
+      'check the proxies between Cloudfence and ARM',
     { cause: read.error },
   );
 };

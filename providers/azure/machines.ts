@@ -66,7 +66,8 @@ const readVm = async (
   const read = inForm.safeParse(vm);
   if (read.success && machinePath(read.data.id)?.id === path.id) return vm;
   throw new Unavailable(
-    `the response to virtualMachines/read is not about ${path.id}, so Cloudfence does not use it: check the proxies between Cloudfence and ARM`,
+    `the response to virtualMachines/read is not about ${path.id}, so Cloudfence does not use it: ` +
+      'check the proxies between Cloudfence and ARM',
     {
       cause: read.error,
     },

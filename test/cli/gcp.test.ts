@@ -29,7 +29,7 @@ describe('a cluster on Google Cloud', () => {
     );
     expect(stdout).toMatch(/Node node-\d+ names its machine {2}— projects\/\S+ \(\d+\)/);
     expect(stdout).not.toMatch(/aws|azure/);
-    expect(stdout).toMatch(/^not tried: Compute Engine: there is no dry run/m);
+    expect(stdout).toMatch(/^not tried: Compute Engine has no dry run/m);
     expect(code).toBe(0);
   });
 

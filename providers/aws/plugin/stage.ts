@@ -53,7 +53,9 @@ const regionValue = (clusters: readonly SeenCluster[]): StageValue => {
     : {
         key,
         value: null,
-        says: 'neither the settings nor the environment name a region: enter the region of the machines, such as eu-west-1',
+        says:
+          'neither the settings nor the environment name a region: ' +
+          'enter the region of the machines, such as eu-west-1',
       };
 };
 

@@ -136,7 +136,7 @@ describe('a detach', () => {
   ])('whose operation was declined is refused, because the disk names the machine (%o)', async (answer, why) => {
     await expect(acceptedWith(answer)).rejects.toMatchObject({
       name: 'Refused',
-      message: expect.stringMatching(`^Compute Engine declined ${DETACH}, and .* may still be attached to `),
+      message: expect.stringMatching(`^Compute Engine rejected ${DETACH}, and .* may still be attached to `),
       cause: { name: 'Refused', message: `the operation of ${DETACH} ended with ${why}` },
     });
   });
