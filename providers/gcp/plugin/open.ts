@@ -42,8 +42,8 @@ const projectProbe = (
   },
   destructiveCalls: (trial, signal) => destructiveCallChecks(clients, [machine, ...others], trial, signal),
   notTried:
-    'Compute Engine has no dry run, so only the permissions were checked: an organization policy or a service perimeter may still ' +
-    'refuse a call',
+    'Compute Engine has no dry run, so only the permissions were checked: an organization policy or a service ' +
+    'perimeter may still refuse a call',
 });
 
 export const openGcp = async ({ endpoint, newRequestId, onRequestsSent }: GcpOptions): Promise<OpenedCloud> => {
