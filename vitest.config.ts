@@ -9,12 +9,14 @@ import { LongestFirst } from './test/longest-first.ts';
  * - `deploy`: the one of .ci/install-ministack
  * - `browser`: the Chromium of .ci/install-chromium
  * - `package`: npm and Git; builds and packs the checkout itself
- * - `thorough`: nothing; it compiles whole trees, starts `serverless`, and takes every case of the searches of which `unit`
+ * - `thorough`: nothing; it compiles whole trees, starts `serverless`, and takes every case of the searches of which
+ * `unit`
  *   takes some
  * - `judges`: what the clouds' vendors publish: Google's documents of .ci/install-google-discovery, Go for Microsoft's
  *   server, Azure's interfaces of .ci/install-azure-models, the checkov of .ci/install-checkov, and the helm of
  *   .ci/install-helm
- * - `e2e`, `differential`, `e2e-slow`: moto's, and the control plane that `npm run testbed:build` makes; `e2e-slow` waits for
+ * - `e2e`, `differential`, `e2e-slow`: moto's, and the control plane that `npm run testbed:build` makes; `e2e-slow`
+ * waits for
  *   Kubernetes' own timers
  *
  * The files of a worker share its process and what it has loaded (`isolate: false`), because loading modules took half

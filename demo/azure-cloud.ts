@@ -71,7 +71,8 @@ export const demoCloud: DemoCloud<AzureParts> = {
   shortNode: (node) => node.replace(/^.*-(?=vmss)/, ''),
   showsNothing: {
     'node-gone':
-      "Azure's disk driver identifies machines by Node name, so nothing identifies the machine after its Node is deleted",
+      "Azure's disk driver identifies machines by Node name, so nothing identifies the machine after its Node " +
+      'is deleted',
   },
   holders: (world, volume) =>
     (diskIn(world, volume)?.attachments ?? []).map((one) => ({ instance: one.machine, state: one.state })),

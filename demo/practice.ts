@@ -175,7 +175,9 @@ const runFunctionsIn =
     }
   };
 
-/** Opens a database on two Nodes of a simulated cloud. `now` is the wall clock (epoch ms), which Cloudfence also uses. */
+/**
+ * Opens a database on two Nodes of a simulated cloud. `now` is the wall clock (epoch ms), which Cloudfence also uses.
+ */
 export const openPractice = async <P extends ClusterParts>(
   demoCloud: DemoCloud<P>,
   now: () => number,

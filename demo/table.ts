@@ -80,7 +80,8 @@ export const verdictLines = <P extends ClusterParts>({
       ? hangingIndent('As expected: ', findings.map(({ finding }) => finding).join(', '))
       : ['This is not the expected end.']),
     ...wrapText(
-      `Cloudfence made ${requests.kubernetes} requests to the Kubernetes API and ${calls} to ${story.demoCloud.title}, over local sockets.`,
+      `Cloudfence made ${requests.kubernetes} requests to the Kubernetes API and ${calls} to ` +
+        `${story.demoCloud.title}, over local sockets.`,
       TERMINAL_WIDTH,
     ),
   ];

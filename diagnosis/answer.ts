@@ -104,7 +104,8 @@ const labelled = (label: string, lines: readonly string[]): readonly string[] =>
   lines.map((text, at) => `${(at === 0 ? label : '').padEnd(LABEL)}${text}`);
 
 const rehearsed = ({ outcome, reason, steps }: Rehearsal): readonly string[] => [
-  `cloudfence fence would end as ${outcome}: ${reason.slice(reason.startsWith(`${outcome}: `) ? outcome.length + 2 : 0)}`,
+  `cloudfence fence would end as ${outcome}: ` +
+    reason.slice(reason.startsWith(`${outcome}: `) ? outcome.length + 2 : 0),
   ...steps.map(({ step, target }) => `${step.padEnd(22)} ${target}`),
 ];
 
@@ -176,7 +177,8 @@ const podLine = ({ pod, now, claimName }: Situation): TreeLine =>
   at(
     0,
     `pod ${nameOf(pod)}`,
-    `${stateOf(pod, now)}${pod.node === null ? '' : ` on ${pod.node}`}${claimName === null ? '' : `, needs claim ${claimName}`}`,
+    `${stateOf(pod, now)}${pod.node === null ? '' : ` on ${pod.node}`}` +
+      (claimName === null ? '' : `, needs claim ${claimName}`),
   );
 
 const unless = <T extends object>(read: ReadResult<T>, absent: string, says: (found: T) => string): string => {

@@ -213,7 +213,8 @@ const capLine = (cap: ClusterStatus['cap']): string => {
       ? ''
       : `; the next fence can begin at ${time(opens)}`;
   return plain(
-    `  cap: ${begun} of at most ${limits.begun} fenced within 15 minutes (${nodes} Nodes), ${unfinished} of at most ${limits.unfinished} unfinished${extra}`,
+    `  cap: ${begun} of at most ${limits.begun} fenced within 15 minutes (${nodes} Nodes), ${unfinished} of at ` +
+      `most ${limits.unfinished} unfinished${extra}`,
   );
 };
 

@@ -40,7 +40,8 @@ export interface RunningCanary {
 const runningOn = (node: string, { pod, volume, here }: CanaryView): RunningCanary | null => {
   if (pod?.node != null && pod.node !== node)
     throw new Refused(
-      `the scheduler put the canary on Node ${pod.node} and not on ${node}: \`kubectl describe node ${node}\` may say why`,
+      `the scheduler put the canary on Node ${pod.node} and not on ${node}: \`kubectl describe node ${node}\` ` +
+        'may say why',
     );
   return pod?.ready && here?.attached ? { pod: pod.uid, volume } : null;
 };

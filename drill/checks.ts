@@ -81,7 +81,9 @@ const unconfirmed: Check = ({ machine: { machine, clusters }, drilled: { nodeNam
   nodeNames.includes(nodeName) || clusters.includes(clusterName)
     ? null
     : refusal(
-        `the cloud does not confirm that ${machine} is Node ${nodeName} of cluster ${clusterName}: by its names, it would be Node ${listSome(nodeNames) || '(none)'}, and ${clusters.length === 0 ? 'it has no tag of a cluster' : `its tags name ${listSome(clusters)}`}`,
+        `the cloud does not confirm that ${machine} is Node ${nodeName} of cluster ${clusterName}: by its ` +
+          `names, it would be Node ${listSome(nodeNames) || '(none)'}, and ` +
+          (clusters.length === 0 ? 'it has no tag of a cluster' : `its tags name ${listSome(clusters)}`),
         `check that it is the machine of the Node, and give it the tag of cluster ${clusterName} (docs/drill.md)`,
       );
 
@@ -118,7 +120,7 @@ const badNode: Check = ({ cluster: { node }, scene, nodeName }) =>
 
 const otherVolumes: Check = ({ scene, nodeName, cluster: { volumes }, ownVolume }) => {
   const users = scene.pods.filter(({ disks }) => disks.length > 0);
-  const remedy = `move it away first, such as with \`kubectl drain ${nodeName}\` and then \`kubectl uncordon ${nodeName}\``;
+  const remedy = `move it away first (\`kubectl drain ${nodeName}\`, and afterwards \`kubectl uncordon ${nodeName}\`)`;
   const reported = volumes.filter(
     ({ key, attachment, reported: onStatus }) => (onStatus || attachment !== null) && key !== ownVolume,
   );
@@ -156,7 +158,8 @@ const barePods: Check = ({ scene, nodeName }) => {
   return bare.length === 0
     ? null
     : refusal(
-        `no controller would create ${listSome(bare.map(({ name }) => name))} again, which Cloudfence would delete on Node ${nodeName}`,
+        `no controller would create ${listSome(bare.map(({ name }) => name))} again, which Cloudfence would ` +
+          `delete on Node ${nodeName}`,
         'move or delete it first',
       );
 };
@@ -201,7 +204,8 @@ const noRoomUnderCap: Check = ({ scene: { cap } }) => {
   const isFull = cap.begun >= cap.limits.begun || cap.unfinished >= cap.limits.unfinished;
   return isFull && !cap.isOverridden
     ? refusal(
-        `the cap is reached, so nothing would happen: ${cap.begun} of at most ${cap.limits.begun} fences within 15 minutes, ${cap.unfinished} of at most ${cap.limits.unfinished} unfinished`,
+        `the cap is reached, so nothing would happen: ${cap.begun} of at most ${cap.limits.begun} fences ` +
+          `within 15 minutes, ${cap.unfinished} of at most ${cap.limits.unfinished} unfinished`,
         'wait until `cloudfence cap` shows room',
       )
     : null;

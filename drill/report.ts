@@ -26,7 +26,8 @@ const deliveryClaims = ({ recovery }: DrillResult, { fencedHere }: ProofOptions)
   const delay = `${(Math.max(0, marked - off) / 1_000).toFixed(1)} s`;
   return [
     marked < NO_SWEEP_MS
-      ? `the event of this account arrives: the Node was marked ${delay} after the cloud said off, sooner than a sweep looks for it`
+      ? `the event of this account arrives: the Node was marked ${delay} after the cloud said off, sooner than a ` +
+        'sweep looks for it'
       : `an event or the sweep finds a machine that is off: the Node was marked ${delay} after the cloud said off`,
   ];
 };
@@ -50,7 +51,8 @@ const proved = (result: DrillResult, options: ProofOptions): readonly string[] =
 };
 
 const NEVER = [
-  'a detach through the cloud API, which a fence needs only if Kubernetes does not detach by itself (`cloudfence doctor` checks the permission)',
+  'a detach through the cloud API, which a fence needs only if Kubernetes does not detach by itself ' +
+    '(`cloudfence doctor` checks the permission)',
   'a machine that is gone for good, and a machine that runs out of reach',
   'other accounts, regions, zones, and machine types',
 ] as const;

@@ -172,8 +172,15 @@ const unseenWords: Readonly<Record<UnobservedReason, string>> = {
 const ownFenceStory = ({ cloud, took, watched }: FenceDuration): string => {
   const { cloudfence, source, measured } = kubernetesAlone;
   if (watched > 0)
-    return `On ${cloud}, it counts against ${duration(took)}: half of the ${count(watched, 'fence')} that sweeps have watched here took no longer until everything ran elsewhere.`;
-  return `On ${cloud}, it counts against ${duration(took)} of a test bench (${cloudfence.row}, ${source}, measured on ${measured}), because no fence of Cloudfence was watched here so far. A disk of a real cloud may take longer.`;
+    return (
+      `On ${cloud}, it counts against ${duration(took)}: half of the ${count(watched, 'fence')} that sweeps have ` +
+      'watched here took no longer until everything ran elsewhere.'
+    );
+  return (
+    `On ${cloud}, it counts against ${duration(took)} of a test bench (${cloudfence.row}, ${source}, measured on ` +
+    `${measured}), because no fence of Cloudfence was watched here so far. A disk of a real cloud may take ` +
+    'longer.'
+  );
 };
 
 /** Describes the observed times without Cloudfence, in sentences. A time that nobody observed is left out. */
@@ -181,9 +188,12 @@ export const shadowStory = ({ managed, notSeen, saved, against }: ShadowSummary)
   const total = managed.reduce((sum, { took }) => sum + took, 0);
   const back = managed.filter(({ by }) => by === 'returned').length;
   const seen = [
-    `It took ${duration(total)} in all until Kubernetes managed by itself, observed in ${count(managed.length, 'incident')}: from the machine off until what it held ran elsewhere, or until the Node came back.`,
+    `It took ${duration(total)} in all until Kubernetes managed by itself, observed in ` +
+      `${count(managed.length, 'incident')}: from the machine off until what it held ran elsewhere, or until the ` +
+      'Node came back.',
     ...(back === 0 ? [] : [`In ${back} of them, the Node came back first.`]),
-    `Cloudfence would have saved ${duration(saved)} of that. This counts from its first look, because before it Cloudfence could have done nothing.`,
+    `Cloudfence would have saved ${duration(saved)} of that. This counts from its first look, because before ` +
+      'it Cloudfence could have done nothing.',
     ...against.map(ownFenceStory),
   ];
   const unseen = [...notSeen].map(

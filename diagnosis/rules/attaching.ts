@@ -38,7 +38,9 @@ const isUninstalled = (situation: Situation, driver: string): boolean => {
 
 const uninstalled = (situation: Situation, driver: string): Cause =>
   cause('driver-not-on-node', 'proved', 'by-person', {
-    says: `The CSI driver ${driver} is not installed: nothing detaches ${describeVolume(situation)}, and nothing attaches it.`,
+    says:
+      `The CSI driver ${driver} is not installed: nothing detaches ${describeVolume(situation)}, and nothing ` +
+      'attaches it.',
     proof: [`there is no CSIDriver ${driver}`, 'no Node that the volume concerns lists the driver'],
     waits: `${nameOf(situation.pod)} ← ${driver}, which is gone.`,
     next: [
@@ -56,7 +58,9 @@ export const driverNotOnNode: CauseRule = (situation) => {
   if (node.drivers.some(({ name }) => name === driver)) return null;
   if (isUninstalled(situation, driver)) return uninstalled(situation, driver);
   return cause('driver-not-on-node', 'proved', 'by-person', {
-    says: `The CSI driver ${driver} is not registered on ${node.name}, so nothing can attach ${describeVolume(situation)} there.`,
+    says:
+      `The CSI driver ${driver} is not registered on ${node.name}, so nothing can attach ` +
+      `${describeVolume(situation)} there.`,
     proof: [`CSINode ${node.name} lists ${node.drivers.map(({ name }) => name).join(', ') || 'no driver'}`],
     waits: `${nameOf(pod)} ← the node plugin of ${driver} on ${node.name}.`,
     next: [
@@ -95,7 +99,9 @@ const isLeading = ({ attacher, now }: Situation): boolean =>
 /** The leader of the attacher runs on a Node whose machine is off. A fence of that Node makes it run elsewhere. */
 const leaderIsOff = (situation: Situation, attachment: AttachmentView, { machine, nodeName }: NodeLocation): Cause =>
   cause('attacher-down', 'proved', 'by-fence', {
-    says: `The controller of the CSI driver ${driverOf(situation)} does not answer the VolumeAttachment. Its leader is on ${nodeName}, whose machine is off.`,
+    says:
+      `The controller of the CSI driver ${driverOf(situation)} does not answer the VolumeAttachment. Its leader ` +
+      `is on ${nodeName}, whose machine is off.`,
     proof: [leaderWords(situation)],
     machine,
     waits: `${nameOf(situation.pod)} ← ${attachment.name} ← external-attacher ← ${nodeName}.`,
@@ -118,11 +124,15 @@ export const attacherHangs: CauseRule = (situation) => {
   const holder = ifFound(attacher)?.holder ?? null;
   if (lasts <= STUCK_MS) return null;
   return cause('attacher-down', 'likely', 'by-person', {
-    says: `The controller of the CSI driver ${driverOf(situation)} has not answered the VolumeAttachment for ${formatDuration(lasts)}, although its attacher runs.`,
+    says:
+      `The controller of the CSI driver ${driverOf(situation)} has not answered the VolumeAttachment for ` +
+      `${formatDuration(lasts)}, although its attacher runs.`,
     proof: [leaderWords(situation)],
     waits: `${nameOf(pod)} ← ${attachment.name} ← external-attacher.`,
     next: [
-      `read the logs of csi-attacher and of the driver in the same pod${holder === null ? '' : ` (${holder})`}: a call that hangs, or a permission that is missing in the cluster`,
+      'read the logs of csi-attacher and of the driver in the same ' +
+        `pod${holder === null ? '' : ` (${holder})`}: a call that hangs, or a permission that is missing in the ` +
+        'cluster',
       `restart the controller if it hangs; ${retryCommand(attachment)}`,
     ],
   });
@@ -138,7 +148,9 @@ export const attacherDown: CauseRule = (situation) => {
   return cause('attacher-down', attacher === null ? 'likely' : 'proved', 'by-person', {
     says: `The controller of the CSI driver ${driverOf(situation)} does not answer the VolumeAttachment.`,
     proof: [leaderWords(situation), ...(attacherLocation ? [describeKubelet(attacherLocation, now)] : [])],
-    waits: `${nameOf(pod)} ← ${attachment.name} ← external-attacher${attacherLocation ? ` ← ${attacherLocation.nodeName}` : ''}.`,
+    waits:
+      `${nameOf(pod)} ← ${attachment.name} ← external-attacher` +
+      `${attacherLocation ? ` ← ${attacherLocation.nodeName}` : ''}.`,
     next: [
       'find the controller, and why it does not run: kubectl get pods -A -o wide | grep -i csi',
       'if the machine of its Node is off: cloudfence fence <node>',
@@ -177,7 +189,9 @@ const stale = (situation: Situation, location: NodeLocation, attachment: Attachm
   const { now, pod } = situation;
   const { detachError: error, deletingSince } = attachment;
   return cause('stale-attachment', 'proved', 'by-person', {
-    says: `No pod uses ${describeVolume(situation)} on ${location.nodeName}, but its VolumeAttachment ${deletingSince === null ? 'is still there' : 'does not go'}${error ? `: ${firstLine(error.says)}` : '.'}`,
+    says:
+      `No pod uses ${describeVolume(situation)} on ${location.nodeName}, but its VolumeAttachment ` +
+      `${deletingSince === null ? 'is still there' : 'does not go'}${error ? `: ${firstLine(error.says)}` : '.'}`,
     proof: [
       ...(deletingSince === null ? [] : [`its deletion was requested ${formatDuration(now - deletingSince)} ago`]),
       ...(error ? [`detachError at ${formatTime(error.at)}`] : []),
@@ -185,7 +199,9 @@ const stale = (situation: Situation, location: NodeLocation, attachment: Attachm
       ...diskWords(situation, location),
       attacherWords(situation),
     ],
-    waits: `${nameOf(pod)} ← ${attachment.name} ← ${deletingSince === null ? 'somebody who deletes it' : `the attacher of ${attachment.driver}`}.`,
+    waits:
+      `${nameOf(pod)} ← ${attachment.name} ← ` +
+      `${deletingSince === null ? 'somebody who deletes it' : `the attacher of ${attachment.driver}`}.`,
     next: deletingSince === null && !error ? remove(situation, location, attachment) : endDetach(attachment),
   });
 };
@@ -232,14 +248,18 @@ export const attachedNowhere: CauseRule = (situation) => {
   if (!attachment?.attached || attachment.deletingSince !== null || pod.runs || !found?.free) return null;
   if (now - Math.max(attachment.created, pod.created) <= STALE_MS) return null;
   return cause('stale-attachment', 'proved', 'by-person', {
-    says: `The VolumeAttachment says that ${describeVolume(situation)} is attached to ${attachment.node}, but the disk is attached to no machine: it was detached outside Kubernetes, or the machine was created again under its name.`,
+    says:
+      `The VolumeAttachment says that ${describeVolume(situation)} is attached to ${attachment.node}, but the ` +
+      'disk is attached to no machine: it was detached outside Kubernetes, or the machine was created again ' +
+      'under its name.',
     proof: [
       `VolumeAttachment ${attachment.name}: attached, since ${formatTime(attachment.created)}`,
       `the disk itself: ${found.state}, attached to no machine`,
     ],
     waits: `${nameOf(pod)} ← the kubelet of ${attachment.node} ← a disk that is not there.`,
     next: [
-      `kubectl delete volumeattachment ${attachment.name}      # nothing is attached, so nothing is lost. Kubernetes attaches the disk again within two minutes`,
+      `kubectl delete volumeattachment ${attachment.name}      # nothing is attached, so nothing is lost. ` +
+        'Kubernetes attaches the disk again within two minutes',
       'some drivers compare their volumes with the cloud each minute, and notice it by themselves',
     ],
   });
@@ -251,7 +271,9 @@ export const detachFirst: CauseRule = (situation) => {
   if (!attachment?.deletingSince) return null;
   const error = attachment.detachError;
   return cause('detach-first', 'proved', error ? 'by-person' : 'by-itself', {
-    says: `The volume has to be detached from ${attachment.node} before it can be attached there again${error ? `, and the detach fails: ${firstLine(error.says)}` : '.'}`,
+    says:
+      `The volume has to be detached from ${attachment.node} before it can be attached there ` +
+      `again${error ? `, and the detach fails: ${firstLine(error.says)}` : '.'}`,
     proof: [`VolumeAttachment ${attachment.name} is being deleted since ${formatTime(attachment.deletingSince)}`],
     waits: `${nameOf(situation.pod)} ← ${attachment.name} ← the attacher of ${attachment.driver}.`,
     next: [error ? 'fix what the error names' : 'look again in a minute', retryCommand(attachment)],
@@ -262,7 +284,10 @@ const failed = (situation: Situation, error: ErrorView, attachment: AttachmentVi
   const age = situation.now - error.at;
   const isOld = age > RETRY_MS / 2;
   return cause(isOld ? 'attacher-backs-off' : 'attach-failed', 'likely', isOld ? 'by-itself' : 'by-person', {
-    says: `${isOld ? 'The last attempt to attach failed, and the attacher waits before the next one' : 'The CSI driver cannot attach the volume'}: ${firstLine(error.says)}`,
+    says:
+      (isOld
+        ? 'The last attempt to attach failed, and the attacher waits before the next one'
+        : 'The CSI driver cannot attach the volume') + `: ${firstLine(error.says)}`,
     proof: [`attachError at ${formatTime(error.at)}, ${formatDuration(age)} ago`],
     waits: `${nameOf(situation.pod)} ← ${attachment.name} ← the attacher of ${attachment.driver}.`,
     next: [

@@ -61,7 +61,8 @@ export const attachedOutside: CauseRule = (situation) => {
   return cause('attached-outside', 'proved', 'by-person', {
     says: `The disk ${diskId ?? ''} is attached to ${holder.machine}, ${holder.is}.`,
     proof: [
-      `the disk itself names ${holder.machine}${since === null ? '' : `, attached since ${new Date(since).toISOString()}`}`,
+      `the disk itself names ${holder.machine}` +
+        (since === null ? '' : `, attached since ${new Date(since).toISOString()}`),
       'no VolumeAttachment names that machine',
     ],
     waits: `${nameOf(pod)} ← disk ← ${holder.machine}, from which Kubernetes detaches nothing.`,
@@ -83,7 +84,9 @@ const former = (location: NodeLocation, situation: Situation, facts: MachineFact
   const isOff = OFF.includes(facts.power);
   const name = attachmentAt(location)?.name ?? '';
   return cause(isOff ? 'node-gone' : 'node-gone-machine-runs', 'proved', isOff ? 'by-fence' : 'by-person', {
-    says: `${volume} is still attached to ${facts.machine}, an earlier machine of the name ${nodeName}, ${isOff ? 'and that machine is off.' : `which is ${facts.power} and may write to it.`}`,
+    says:
+      `${volume} is still attached to ${facts.machine}, an earlier machine of the name ${nodeName}, ` +
+      (isOff ? 'and that machine is off.' : `which is ${facts.power} and may write to it.`),
     proof: [
       cloudSays(facts),
       `VolumeAttachment ${name} names it`,
@@ -95,7 +98,8 @@ const former = (location: NodeLocation, situation: Situation, facts: MachineFact
       ...(isOff
         ? fenceAdvice(facts.machine)
         : [`stop ${facts.machine} in its cloud, then: cloudfence fence ${facts.machine}`]),
-      `do not delete the VolumeAttachment: its attacher would ask ${machine ?? 'the new machine'}, and the disk would stay where it is`,
+      `do not delete the VolumeAttachment: its attacher would ask ${machine ?? 'the new machine'}, and the ` +
+        'disk would stay where it is',
     ],
   });
 };
@@ -123,7 +127,9 @@ export const diskStuck: CauseRule = (situation) => {
   const attaching = stuck.state === 'attaching';
   const stopped = location !== null && isKubeletSilent(location, now);
   return cause(attaching ? 'disk-stuck-attaching' : 'disk-busy', 'proved', 'by-person', {
-    says: `The cloud has been ${attaching ? 'attaching the disk to' : 'detaching the disk from'} ${stuck.machine} for ${formatDuration(now - since)}${attaching ? '.' : ': its guest still uses it.'}`,
+    says:
+      `The cloud has been ${attaching ? 'attaching the disk to' : 'detaching the disk from'} ` +
+      `${stuck.machine} for ${formatDuration(now - since)}${attaching ? '.' : ': its guest still uses it.'}`,
     proof: [`the disk says ${stuck.state}`],
     waits: `${nameOf(pod)} ← disk ← ${stuck.machine}.`,
     next: attaching

@@ -33,23 +33,28 @@ const faults: Readonly<Record<DriverFault, FaultText>> = {
     'attach-limit',
     (_, node) => `${node} cannot take another volume, although the scheduler counted on a free slot.`,
     ({ pod }, node) => [
-      `kubectl cordon ${node} && kubectl -n ${pod.namespace} delete pod ${pod.name}      # uncordon it once the pod is placed`,
-      "for good: tell the driver how many slots the Node's own disks and network interfaces take (EBS: reservedVolumeAttachments)",
+      `kubectl cordon ${node} && kubectl -n ${pod.namespace} delete pod ${pod.name}      # uncordon it once ` +
+        'the pod is placed',
+      "for good: tell the driver how many slots the Node's own disks and network interfaces take (EBS: " +
+        'reservedVolumeAttachments)',
     ],
   ),
   'attached-elsewhere': faultText(
     'attached-outside',
     (situation) =>
-      `The cloud says that the disk is attached to another machine, and Kubernetes knows nothing of that: ${elsewhere(situation)}.`,
+      'The cloud says that the disk is attached to another machine, and Kubernetes knows nothing of that: ' +
+      `${elsewhere(situation)}.`,
     (situation) => [
-      `find out what ${elsewhere(situation)} is (another cluster, a bastion, a restore), unmount the disk there, and detach it in the cloud`,
+      `find out what ${elsewhere(situation)} is (another cluster, a bastion, a restore), unmount the disk ` +
+        'there, and detach it in the cloud',
     ],
     { confidence: 'likely' },
   ),
   'not-permitted': faultText(
     'not-permitted',
     (situation) =>
-      `The CSI driver ${handleOf(situation)?.driver ?? ''} may not attach the disk: its own cloud credentials lack a permission.`,
+      `The CSI driver ${handleOf(situation)?.driver ?? ''} may not attach the disk: its own cloud credentials ` +
+      'lack a permission.',
     () => [
       "grant it to the role or identity of the driver's controller. Cloudfence's own permissions do not matter here",
     ],
@@ -93,13 +98,15 @@ const faults: Readonly<Record<DriverFault, FaultText>> = {
     'detach-pending',
     () => 'The cloud is still detaching this disk, or its last detach failed.',
     (situation) => [
-      `wait for a minute. If it lasts, make sure that nothing on ${holders(situation)} uses the disk and detach it again in the cloud, then bring the machine up to date (Azure: az vm disk detach, az vm update)`,
+      `wait for a minute. If it lasts, make sure that nothing on ${holders(situation)} uses the disk and ` +
+        'detach it again in the cloud, then bring the machine up to date (Azure: az vm disk detach, az vm update)',
     ],
   ),
   'disk-not-ready': faultText(
     'disk-busy',
     ({ disk }) =>
-      `The cloud attaches the disk to no machine now: it is being exported, uploaded, copied, or restored${describeState(ifFound(disk)?.state)}.`,
+      'The cloud attaches the disk to no machine now: it is being exported, uploaded, copied, or ' +
+      `restored${describeState(ifFound(disk)?.state)}.`,
     () => [
       'wait until that ends; the cloud shows the state of the disk',
       'an export keeps the disk until somebody ends it (Azure, ActiveSAS: az disk revoke-access)',
@@ -109,7 +116,8 @@ const faults: Readonly<Record<DriverFault, FaultText>> = {
     'attacher-backs-off',
     (_, node) => `The CSI driver waits after an earlier error on ${node}, and does not say which error that was.`,
     ({ pod }) => [
-      `the earlier error is in the events, for an hour: kubectl -n ${pod.namespace} get events --field-selector involvedObject.uid=${pod.uid}`,
+      `the earlier error is in the events, for an hour: kubectl -n ${pod.namespace} get events ` +
+        `--field-selector involvedObject.uid=${pod.uid}`,
       "or in the log of the driver's controller. Fix what it names: the driver then ends its wait by itself",
     ],
   ),
@@ -126,7 +134,8 @@ const faults: Readonly<Record<DriverFault, FaultText>> = {
 };
 
 const lookElsewhere = [
-  "it may look in another account, subscription, project, or region, or may not see this one: compare the settings and the permissions of the driver's controller",
+  'it may look in another account, subscription, project, or region, or may not see this one: compare the ' +
+    "settings and the permissions of the driver's controller",
   "the log of the driver's controller says what it asked for",
 ];
 
@@ -151,7 +160,8 @@ const contradicted = ({ disk, target }: Situation, fault: DriverFault): FaultTex
       (_, node) => `The CSI driver does not find the machine of ${node}, although the cloud says that it runs.`,
       ({ pod }, node) => [
         ...lookElsewhere,
-        `if only ${node} is concerned: kubectl cordon ${node} && kubectl -n ${pod.namespace} delete pod ${pod.name}      # its controller makes a new one`,
+        `if only ${node} is concerned: kubectl cordon ${node} && kubectl -n ${pod.namespace} delete pod ` +
+          `${pod.name}      # its controller makes a new one`,
       ],
       { confidence: 'likely' },
     );

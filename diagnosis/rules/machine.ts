@@ -6,16 +6,16 @@ import {
   cause,
   cloudSays,
   fenceAdvice,
-  formatTime,
   holdersOf,
   isHealthy,
   isInUse,
   isKubeletSilent,
   describeKubelet,
+  describeTimer,
+  OUT_OF_SERVICE,
   SILENT_MS,
   nameOf,
   nodeAt,
-  podsAt,
   type CauseRule,
   describeVolume,
   storageNote,
@@ -23,26 +23,7 @@ import {
 
 /** Causes in the machine of the Node that has the volume: off, stopping, suspended, unreachable, gone, or unknown. */
 
-const SIX_MINUTES = 360_000;
-const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
-const GRACE = 60_000;
 const OFF = ['off', 'off-if-repeated'];
-
-/** Describes what Kubernetes' own timer does. The timer applies only to a volume that the kubelet listed as mounted. */
-const timerWords = (location: NodeLocation, situation: Situation): string => {
-  const { pod, now } = situation;
-  const still = podsAt(location, situation);
-  if (nodeAt(location)?.outOfService)
-    return `Kubernetes deletes the pods there and detaches the disk at once, because the Node has the taint ${OUT_OF_SERVICE}.`;
-  if (still.length > 0) return `No timer ends this while the pod ${still.map(nameOf).join(', ')} exists.`;
-  if (pod.node === location.nodeName) return 'Kubernetes starts no timer while this pod exists.';
-  if (attachmentAt(location)?.deletingSince) return 'Kubernetes detaches it already.';
-  const fires = pod.created + SIX_MINUTES;
-  if (nodeAt(location) !== null && !isInUse(location, situation)) return 'Kubernetes detaches it by itself soon.';
-  return now > fires + GRACE
-    ? "Kubernetes' six-minute timer did not fire: it may be switched off (--disable-force-detach-on-timeout), or its controller restarted."
-    : `Kubernetes' six-minute timer fires about ${formatTime(fires)}, unless it is switched off (--disable-force-detach-on-timeout).`;
-};
 
 /** Returns whether the kubelet itself reports that its Node is not Ready. If it does, it is not cut off. */
 const reports = (location: NodeLocation, now: number): boolean => {
@@ -53,9 +34,10 @@ const reports = (location: NodeLocation, now: number): boolean => {
 const waiting = (location: NodeLocation, situation: Situation): string => {
   const { pod } = situation;
   const before = pod.node === location.nodeName ? [] : ['attach-detach controller'];
-  const kubelet = `the kubelet of ${location.nodeName}${reports(location, situation.now) ? '' : ', which cannot answer'}`;
+  const kubelet =
+    `the kubelet of ${location.nodeName}` + (reports(location, situation.now) ? '' : ', which cannot answer');
   const chain = [nameOf(pod), ...before, kubelet];
-  return `${chain.join(' ← ')}. ${timerWords(location, situation)}`;
+  return `${chain.join(' ← ')}. ${describeTimer(location, situation)}`;
 };
 
 const proofOf = (location: NodeLocation, situation: Situation, facts: MachineFacts | null): readonly string[] => [
@@ -85,7 +67,9 @@ const whatWaits = (situation: Situation): string =>
 const off = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause => {
   const fenced = nodeAt(location)?.fenced ?? false;
   return cause('machine-off', 'proved', 'by-fence', {
-    says: `The machine of ${location.nodeName} is off. Kubernetes may not ${whatWaits(situation)}, because it cannot know that.`,
+    says:
+      `The machine of ${location.nodeName} is off. Kubernetes may not ${whatWaits(situation)}, because it cannot ` +
+      'know that.',
     proof: [...proofOf(location, situation, facts), ...(fenced ? ['Cloudfence has fenced the Node'] : [])],
     machine: facts.machine,
     waits: waiting(location, situation),
@@ -97,23 +81,30 @@ const gone = (location: NodeLocation, situation: Situation, facts: MachineFacts 
   const attachment = attachmentAt(location);
   const proven = facts !== null && (facts.power === 'missing' || facts.power === 'off');
   const remove = attachment
-    ? `or check that nothing runs on ${location.machine ?? location.nodeName}, then: kubectl delete volumeattachment ${attachment.name}`
+    ? `or check that nothing runs on ${location.machine ?? location.nodeName}, then: kubectl delete ` +
+      `volumeattachment ${attachment.name}`
     : 'or look at the disk in the cloud: nothing in the cluster names its holder';
   return cause('node-gone', proven ? 'proved' : 'likely', 'by-fence', {
-    says: `Node ${location.nodeName} no longer exists${proven ? ', and its machine is gone or off' : ''}, but ${describeVolume(situation)} is still attached to it.`,
+    says:
+      `Node ${location.nodeName} no longer exists${proven ? ', and its machine is gone or off' : ''}, but ` +
+      `${describeVolume(situation)} is still attached to it.`,
     proof: [
       ...proofOf(location, situation, facts),
       ...(attachment ? [`VolumeAttachment ${attachment.name} is left`] : []),
     ],
     machine: facts?.machine ?? location.machine,
-    waits: `${nameOf(situation.pod)} ← attach-detach controller ← a Node that does not exist. ${timerWords(location, situation)}`,
+    waits:
+      `${nameOf(situation.pod)} ← attach-detach controller ← a Node that does not exist. ` +
+      describeTimer(location, situation),
     next: [proven ? `cloudfence fence ${facts.machine}` : 'cloudfence sweep', remove, ...storageNote(situation)],
   });
 };
 
 const goneButRuns = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
   cause('node-gone-machine-runs', 'proved', 'by-person', {
-    says: `Node ${location.nodeName} no longer exists, but its machine ${facts.machine} runs and may still write to ${describeVolume(situation)}.`,
+    says:
+      `Node ${location.nodeName} no longer exists, but its machine ${facts.machine} runs and may still write to ` +
+      `${describeVolume(situation)}.`,
     proof: proofOf(location, situation, facts),
     waits: `${nameOf(situation.pod)} ← disk ← ${facts.machine}, which Kubernetes no longer knows.`,
     next: [
@@ -125,9 +116,10 @@ const goneButRuns = (location: NodeLocation, situation: Situation, facts: Machin
 
 /** Kubernetes' timer does not check whether the machine is off. */
 const forcedDetach = (location: NodeLocation, situation: Situation): readonly string[] =>
-  timerWords(location, situation).includes('timer fires')
+  describeTimer(location, situation).includes('timer fires')
     ? [
-        `stop it before Kubernetes' timer fires, which detaches the disk by force, even from a machine that writes to it`,
+        `stop it before Kubernetes' timer fires, which detaches the disk by force, even from a machine that ` +
+          'writes to it',
       ]
     : [];
 
@@ -138,7 +130,10 @@ const unreachable = (location: NodeLocation, situation: Situation, facts: Machin
   const isTainted = wronglyTainted(location);
   const isReporting = reports(location, situation.now);
   return cause('machine-unreachable', 'proved', 'by-person', {
-    says: `${location.nodeName} ${isReporting ? 'is not Ready, but its kubelet reports' : 'is cut off or hangs, but its machine runs'}, and it may still write to ${describeVolume(situation)}. Do not fence it in this state.`,
+    says:
+      `${location.nodeName} ` +
+      `${isReporting ? 'is not Ready, but its kubelet reports' : 'is cut off or hangs, but its machine runs'}, ` +
+      `and it may still write to ${describeVolume(situation)}. Do not fence it in this state.`,
     proof: [
       ...proofOf(location, situation, facts),
       ...(isTainted
@@ -150,11 +145,13 @@ const unreachable = (location: NodeLocation, situation: Situation, facts: Machin
     next: [
       ...(isTainted
         ? [
-            `kubectl taint node ${location.nodeName} ${OUT_OF_SERVICE}-      # now: the taint lets two machines write to the disk`,
+            `kubectl taint node ${location.nodeName} ${OUT_OF_SERVICE}-      # now: the taint lets two ` +
+              'machines write to the disk',
           ]
         : []),
       isReporting
-        ? `kubectl describe node ${location.nodeName}      # the condition Ready says why: the container runtime, the network plugin`
+        ? `kubectl describe node ${location.nodeName}      # the condition Ready says why: the container ` +
+          'runtime, the network plugin'
         : `repair the network or the kubelet of ${location.nodeName}: the pod then moves by itself`,
       `or stop ${facts.machine} in its cloud, then: cloudfence fence ${location.nodeName}`,
       ...forcedDetach(location, situation),
@@ -164,7 +161,9 @@ const unreachable = (location: NodeLocation, situation: Situation, facts: Machin
 
 const onItsWay = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
   cause('machine-stopping', 'proved', 'by-fence', {
-    says: `The machine of ${location.nodeName} is ${facts.power}. Until that ends, its guest may still write to ${describeVolume(situation)}.`,
+    says:
+      `The machine of ${location.nodeName} is ${facts.power}. Until that ends, its guest may still write to ` +
+      `${describeVolume(situation)}.`,
     proof: proofOf(location, situation, facts),
     waits: `${nameOf(situation.pod)} ← ${facts.machine}, which is ${facts.power}.`,
     next: ['look again in a minute', `when it is off: cloudfence fence ${location.nodeName}`],
@@ -172,7 +171,9 @@ const onItsWay = (location: NodeLocation, situation: Situation, facts: MachineFa
 
 const suspended = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
   cause('machine-suspended', 'proved', 'by-person', {
-    says: `The machine of ${location.nodeName} is suspended. Its memory continues to write to ${describeVolume(situation)} within seconds of a resume, so it counts as running.`,
+    says:
+      `The machine of ${location.nodeName} is suspended. Its memory continues to write to ` +
+      `${describeVolume(situation)} within seconds of a resume, so it counts as running.`,
     proof: proofOf(location, situation, facts),
     waits: waiting(location, situation),
     next: [
@@ -184,7 +185,9 @@ const suspended = (location: NodeLocation, situation: Situation, facts: MachineF
 /** The cloud reports a state that is neither off nor running, such as a repair of the host. */
 const betweenStates = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
   cause('machine-unknown', 'cannot-tell', 'by-person', {
-    says: `${location.nodeName} is silent, and according to the cloud its machine is neither off nor running. Its guest may still write to ${describeVolume(situation)}.`,
+    says:
+      `${location.nodeName} is silent, and according to the cloud its machine is neither off nor running. Its ` +
+      `guest may still write to ${describeVolume(situation)}.`,
     proof: proofOf(location, situation, facts),
     waits: waiting(location, situation),
     next: [
@@ -198,15 +201,18 @@ const unknownPower = (location: NodeLocation, situation: Situation): Cause =>
   cause('machine-unknown', 'cannot-tell', 'by-person', {
     says:
       location.machine === null
-        ? `${location.nodeName} is silent, and nothing on it names a machine of a supported cloud. So it is unknown whether the machine is off or only cut off.`
-        : `${location.nodeName} is silent, and the cloud did not say whether ${location.machine} is off or runs. Both look the same from the cluster.`,
+        ? `${location.nodeName} is silent, and nothing on it names a machine of a supported cloud. So it is ` +
+          'unknown whether the machine is off or only cut off.'
+        : `${location.nodeName} is silent, and the cloud did not say whether ${location.machine} is off or runs. ` +
+          'Both look the same from the cluster.',
     proof: proofOf(location, situation, null),
     waits: waiting(location, situation),
     next: [
       location.machine === null
         ? `check whether the machine of ${location.nodeName} is off or only unreachable`
         : `run this again with credentials that may read ${location.machine}`,
-      `off: cloudfence fence ${location.nodeName} (docs/safety.md says when a person may vouch). Running: repair it, or stop it first`,
+      `off: cloudfence fence ${location.nodeName} (docs/safety.md says when a person may vouch). Running: ` +
+        'repair it, or stop it first',
       ...storageNote(situation),
     ],
   });
@@ -216,14 +222,17 @@ const missing = (location: NodeLocation, situation: Situation, facts: MachineFac
   const view = ifFound(disk);
   const held = view?.holders.some(({ machine }) => machine === facts.machine) ?? false;
   return cause('machine-off', view && !held ? 'proved' : 'likely', 'by-fence', {
-    says: `The cloud no longer knows the machine of ${location.nodeName}. Kubernetes keeps ${describeVolume(situation)} attached to it.`,
+    says:
+      `The cloud no longer knows the machine of ${location.nodeName}. Kubernetes keeps ` +
+      `${describeVolume(situation)} attached to it.`,
     proof: [...proofOf(location, situation, facts), ...(held ? ['but its disk still names the machine'] : [])],
     machine: facts.machine,
     waits: waiting(location, situation),
     next: [
       ...(held
         ? [
-            `look at ${facts.machine} in its cloud: if it is being deleted, its disk goes free; if it is only hidden from these credentials, it may run`,
+            `look at ${facts.machine} in its cloud: if it is being deleted, its disk goes free; if it is only ` +
+              'hidden from these credentials, it may run',
           ]
         : []),
       ...fenceAdvice(location.nodeName),
@@ -281,7 +290,9 @@ export const machineOfTarget: CauseRule = (situation) => {
   // A fence is refused while the kubelet is alive and the cloud does not know the machine.
   if (facts.power === 'missing' && isHealthy(target, situation.now)) return null;
   return cause('target-machine-gone', 'proved', 'by-fence', {
-    says: `${nameOf(pod)} was placed on ${target.nodeName}, whose machine is ${facts.power === 'missing' ? 'gone' : 'off'}.`,
+    says:
+      `${nameOf(pod)} was placed on ${target.nodeName}, whose machine is ` +
+      `${facts.power === 'missing' ? 'gone' : 'off'}.`,
     proof: proofOf(target, situation, facts),
     machine: facts.machine,
     waits: `${nameOf(pod)} ← ${target.nodeName}, which cannot start it.`,

@@ -62,7 +62,8 @@ const texts: readonly MountText[] = [
     'storage-not-ready',
     'The storage system itself is not ready to serve the volume.',
     [
-      'look at its own objects (Longhorn: volumes.longhorn.io, OpenEBS: the target pod): its parts on the dead Node must run again first',
+      'look at its own objects (Longhorn: volumes.longhorn.io, OpenEBS: the target pod): its parts on the dead ' +
+        'Node must run again first',
     ],
     { confidence: 'likely' },
   ),
@@ -193,7 +194,9 @@ export const mountingNow: CauseRule = (situation) => {
   const since = Math.max(attachment.created, pod.created);
   if (now - since >= SILENT_MS || events.some(({ reason }) => isMountEvent(reason))) return null;
   return cause('moving-now', 'likely', 'by-itself', {
-    says: `${describeVolume(situation)} is attached to ${target.nodeName}, and its kubelet mounts it and starts the pod. That takes some seconds.`,
+    says:
+      `${describeVolume(situation)} is attached to ${target.nodeName}, and its kubelet mounts it and starts the ` +
+      'pod. That takes some seconds.',
     proof: ['it is attached, and nothing failed so far'],
     waits: `${nameOf(pod)} ← the kubelet of ${target.nodeName}.`,
     next: [`look again after ${formatTime(since + SILENT_MS)}`],
@@ -211,8 +214,10 @@ export const kubeletStuck: CauseRule = (situation) => {
   const node = nodeAt(target);
   return cause('kubelet-stuck', 'cannot-tell', 'by-person', {
     says: listed
-      ? `${describeVolume(situation)} is attached to ${target.nodeName} since ${formatTime(since)}, and its kubelet does nothing with it. The reason can only be seen on the Node.`
-      : `${describeVolume(situation)} is attached to ${target.nodeName}, but the Node's status does not list it: the attach-detach controller has not caught up.`,
+      ? `${describeVolume(situation)} is attached to ${target.nodeName} since ${formatTime(since)}, and its ` +
+        'kubelet does nothing with it. The reason can only be seen on the Node.'
+      : `${describeVolume(situation)} is attached to ${target.nodeName}, but the Node's status does not list it: ` +
+        'the attach-detach controller has not caught up.',
     proof: [
       ...(node ? [`volumesAttached of ${node.name} ${listed ? 'lists' : 'does not list'} the volume`] : []),
       ...(pod.changesOwnership

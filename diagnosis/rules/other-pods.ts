@@ -35,12 +35,19 @@ const recreate = ({ name }: WorkloadView, namespace: string): string =>
 
 const inRollout = (situation: Situation, other: PodView, workload: WorkloadView): Cause =>
   cause('rollout-surge', 'proved', 'by-person', {
-    says: `The rollout of Deployment ${workload.name} starts ${situation.pod.name} before it stops ${other.name}, and ${describeVolume(situation)} serves one Node at a time.${other.runs ? ' Nothing is broken.' : ''}`,
+    says:
+      `The rollout of Deployment ${workload.name} starts ${situation.pod.name} before it stops ${other.name}, ` +
+      `and ${describeVolume(situation)} serves one Node at a time.${other.runs ? ' Nothing is broken.' : ''}`,
     proof: [
-      `both pods belong to Deployment ${workload.name}${workload.revision === null ? '' : `, revisions ${workload.revision} and ${ifFound(situation.otherWorkload)?.revision ?? '?'}`}`,
+      `both pods belong to Deployment ${workload.name}` +
+        (workload.revision === null
+          ? ''
+          : `, revisions ${workload.revision} and ${ifFound(situation.otherWorkload)?.revision ?? '?'}`),
       `${nameOf(other)} ${other.ready ? `is Ready on ${other.node ?? ''}` : presence(other)}`,
     ],
-    waits: `${nameOf(situation.pod)} ← disk ← ${nameOf(other)} ← rollout ← ${nameOf(situation.pod)}: a circle, it never ends by itself.`,
+    waits:
+      `${nameOf(situation.pod)} ← disk ← ${nameOf(other)} ← rollout ← ${nameOf(situation.pod)}: a circle, it ` +
+      'never ends by itself.',
     next: [
       recreate(workload, situation.pod.namespace),
       'or maxSurge: 0 with maxUnavailable: 1, a StatefulSet, or a ReadWriteMany volume',
@@ -59,7 +66,9 @@ const sharing = (situation: Situation, other: PodView): Cause => {
   const { pod, claimName } = situation;
   const [own, theirs] = [ifFound(situation.workload), ifFound(situation.otherWorkload)];
   return cause('shared-claim', 'proved', 'by-person', {
-    says: `Two workloads share the claim ${claimName ?? ''}, and ${describeVolume(situation)} serves one Node at a time.`,
+    says:
+      `Two workloads share the claim ${claimName ?? ''}, and ${describeVolume(situation)} serves one Node at a ` +
+      'time.',
     proof: [
       `${nameOf(other)} ${presence(other)}, controlled by ${ownerInWords(theirs, other)}`,
       `${nameOf(pod)} is controlled by ${ownerInWords(own, pod)}`,
@@ -111,11 +120,14 @@ export const twinVolume: CauseRule = (situation) => {
   const twin = location ? twinAt(location, situation) : null;
   if (!location || twin === null || canBeShared(situation) || target === null) return null;
   return cause('shared-claim', 'proved', 'by-person', {
-    says: `Two PersistentVolumes name the disk ${diskId ?? ''}: ${describeVolume(situation)}, and ${twin}, for which it is attached to ${location.nodeName}. Another pod may write to it there.`,
+    says:
+      `Two PersistentVolumes name the disk ${diskId ?? ''}: ${describeVolume(situation)}, and ${twin}, for which ` +
+      `it is attached to ${location.nodeName}. Another pod may write to it there.`,
     proof: [`VolumeAttachment ${attachmentAt(location)?.name ?? ''} is of ${twin}`],
     waits: `${nameOf(pod)} ← disk ← ${twin} ← whatever uses it on ${location.nodeName}.`,
     next: [
-      `kubectl get pv ${twin} -o jsonpath='{.spec.claimRef.namespace}/{.spec.claimRef.name}'      # the claim whose pods use it`,
+      `kubectl get pv ${twin} -o jsonpath='{.spec.claimRef.namespace}/{.spec.claimRef.name}'      # the claim ` +
+        'whose pods use it',
       'decide which of the two may have the disk, and give the other one a disk of its own',
       `do not fence or reboot ${location.nodeName}, and do not delete the attachment`,
     ],
@@ -131,14 +143,16 @@ const notUnmounted = (situation: Situation, location: NodeLocation, other: PodVi
     describeKubelet(location, situation.now),
     `its grace period ended at ${formatTime(other.deletionEnds ?? 0)}`,
   ];
-  const says = `${nameOf(other)} has no running container any more, but ${location.nodeName} does not finish its deletion`;
+  const { nodeName } = location;
+  const says = `${nameOf(other)} has no running container any more, but ${nodeName} does not finish its deletion`;
   if (isNetworkStorage(situation))
     return cause('storage-server-gone', 'likely', 'by-person', {
       says: `${says}: most likely the server of ${describeVolume(situation)} does not answer, and the unmount hangs.`,
       proof,
       waits,
       next: [
-        'bring the server back: the unmount then ends by itself. Other pods of the Node with the same server are slow, too',
+        'bring the server back: the unmount then ends by itself. Other pods of the Node with the same server ' +
+          'are slow, too',
         `if it never comes back: drain and reboot ${location.nodeName}`,
       ],
     });
@@ -148,7 +162,8 @@ const notUnmounted = (situation: Situation, location: NodeLocation, other: PodVi
     waits,
     next: [
       `the kubelet's log on ${location.nodeName} has "UnmountVolume" and the reason, such as "device or resource busy"`,
-      `end what holds the mount, restart the kubelet, or drain and reboot ${location.nodeName}. A forced deletion of the pod does not free the disk`,
+      `end what holds the mount, restart the kubelet, or drain and reboot ${location.nodeName}. A forced ` +
+        'deletion of the pod does not free the disk',
     ],
   });
 };
@@ -159,10 +174,13 @@ const doesNotEnd = (situation: Situation, location: NodeLocation, other: PodView
   const isItself = other.uid === situation.pod.uid;
   const waits = isItself
     ? `${nameOf(other)} ← the kubelet of ${location.nodeName}.`
-    : `${nameOf(situation.pod)} ← disk ← ${nameOf(other)} ← the kubelet of ${location.nodeName}. No timer ends this.`;
+    : `${nameOf(situation.pod)} ← disk ← ${nameOf(other)} ← the kubelet of ${location.nodeName}. ` +
+      'No timer ends this.';
   return other.runs
     ? cause('pod-does-not-end', 'proved', 'by-person', {
-        says: `${nameOf(other)} should have ended ${formatDuration(late)} ago, but a container of it still runs on ${location.nodeName}.`,
+        says:
+          `${nameOf(other)} should have ended ${formatDuration(late)} ago, but a container of it still runs on ` +
+          `${location.nodeName}.`,
         proof: [
           describeKubelet(location, situation.now),
           `its grace period ended at ${formatTime(other.deletionEnds ?? 0)}`,
@@ -223,10 +241,14 @@ export const staysMounted: CauseRule = (situation) => {
     const lacks = drivers !== 'unread' && !drivers.some(({ name }) => name === driver);
     return cause(lacks ? 'driver-missing-on-holder' : 'unmount-stuck', lacks ? 'proved' : 'likely', 'by-person', {
       says: lacks
-        ? `No pod on ${location.nodeName} uses ${describeVolume(situation)}, but its kubelet cannot unmount it: the driver ${driver} is not registered there any more.`
-        : `No pod on ${location.nodeName} uses ${describeVolume(situation)}, but its kubelet still lists it as mounted.`,
+        ? `No pod on ${location.nodeName} uses ${describeVolume(situation)}, but its kubelet cannot unmount it: ` +
+          `the driver ${driver} is not registered there any more.`
+        : `No pod on ${location.nodeName} uses ${describeVolume(situation)}, but its kubelet still lists it as ` +
+          'mounted.',
       proof: [describeKubelet(location, now), `the Node's volumesInUse lists the volume`],
-      waits: `${nameOf(pod)} ← attach-detach controller ← the kubelet of ${location.nodeName}. The Node is Ready, so no timer ends this.`,
+      waits:
+        `${nameOf(pod)} ← attach-detach controller ← the kubelet of ${location.nodeName}. The Node is Ready, so ` +
+        'no timer ends this.',
       next: [
         ...(lacks ? [`start the node plugin of ${driver} on ${location.nodeName} again`] : []),
         `restart the kubelet of ${location.nodeName}, or drain and reboot it`,
@@ -248,7 +270,9 @@ export const movingNow: CauseRule = (situation) => {
   const errors = (own !== null && !isEcho) || Boolean(attachmentAt(going ?? null)?.detachError);
   if (errors || now - since > MOVE_MS || now - pod.created > 2 * MOVE_MS) return null;
   return cause('moving-now', 'likely', 'by-itself', {
-    says: `${describeVolume(situation)} is on its way to ${target.nodeName}. Some seconds of "Multi-Attach error" or "Waiting for detach" are normal on every move.`,
+    says:
+      `${describeVolume(situation)} is on its way to ${target.nodeName}. Some seconds of "Multi-Attach error" or ` +
+      '"Waiting for detach" are normal on every move.',
     proof: [
       going ? `the detach from ${going.nodeName} began ${formatDuration(now - since)} ago` : `nothing failed so far`,
     ],

@@ -41,7 +41,8 @@ export const rejectedByLimit: CauseRule = (situation) => {
     next: [
       isReplaced
         ? `the scheduler has the correct number now. If new pods come back to ${node}: kubectl cordon ${node}`
-        : `kubectl -n ${pod.namespace} delete pod ${pod.name}      # and create it again: the scheduler knows the right number by now`,
+        : `kubectl -n ${pod.namespace} delete pod ${pod.name}      # and create it again: the scheduler knows ` +
+          'the right number by now',
     ],
   });
 };
@@ -70,7 +71,8 @@ export const runsUnready: CauseRule = (situation) => {
     waits: `${nameOf(pod)} ← its own readiness.`,
     next: [
       describe,
-      "if its writes fail: after I/O errors, a file system is remounted read-only, which only the Node's kernel log shows",
+      "if its writes fail: after I/O errors, a file system is remounted read-only, which only the Node's " +
+        'kernel log shows',
     ],
   });
 };

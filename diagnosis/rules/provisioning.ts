@@ -40,21 +40,24 @@ const texts: readonly RefusalText[] = [
     sign: /CSINode for selected node "([^"]+)".*not found/,
     remedy: ({ namespace, name }, node) =>
       byPerson(
-        `kubectl -n ${namespace} annotate pvc ${name} volume.kubernetes.io/selected-node-      # ${node} is gone: the scheduler then chooses another Node`,
+        `kubectl -n ${namespace} annotate pvc ${name} volume.kubernetes.io/selected-node-      # ${node} is ` +
+          'gone: the scheduler then chooses another Node',
       ),
   },
   {
     sign: /no topology key found on CSINode (\S+)/,
     remedy: (_, node) =>
       byPerson(
-        `kubectl get csinode ${node} -o yaml      # the driver is not registered there: look at its node plugin on ${node}`,
+        `kubectl get csinode ${node} -o yaml      # the driver is not registered there: look at its node ` +
+          `plugin on ${node}`,
       ),
   },
   {
     sign: /InvalidVolume\.NotFound/,
     remedy: () =>
       byPerson(
-        "let the role of the driver's controller use the KMS key (kms:CreateGrant, kms:Decrypt, kms:GenerateDataKeyWithoutPlaintext): EC2 takes back a volume whose key it may not use",
+        "let the role of the driver's controller use the KMS key (kms:CreateGrant, kms:Decrypt, " +
+          'kms:GenerateDataKeyWithoutPlaintext): EC2 takes back a volume whose key it may not use',
       ),
   },
 ];

@@ -111,6 +111,31 @@ export const isListedAttached = (location: NodeLocation, situation: Situation): 
 const isAmong = (volumes: readonly VolumeHandle[], wanted: VolumeHandle | null): boolean =>
   volumes.some(({ driver, handle }) => driver === wanted?.driver && handle === wanted.handle);
 
+export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+const SIX_MINUTES = 360_000;
+const GRACE = 60_000;
+
+/** Describes what Kubernetes' own timer does. The timer applies only to a volume that the kubelet listed as mounted. */
+export const describeTimer = (location: NodeLocation, situation: Situation): string => {
+  const { pod, now } = situation;
+  const still = podsAt(location, situation);
+  if (nodeAt(location)?.outOfService)
+    return (
+      'Kubernetes deletes the pods there and detaches the disk at once, because the Node has the taint ' +
+      `${OUT_OF_SERVICE}.`
+    );
+  if (still.length > 0) return `No timer ends this while the pod ${still.map(nameOf).join(', ')} exists.`;
+  if (pod.node === location.nodeName) return 'Kubernetes starts no timer while this pod exists.';
+  if (attachmentAt(location)?.deletingSince) return 'Kubernetes detaches it already.';
+  const fires = pod.created + SIX_MINUTES;
+  if (nodeAt(location) !== null && !isInUse(location, situation)) return 'Kubernetes detaches it by itself soon.';
+  return now > fires + GRACE
+    ? "Kubernetes' six-minute timer did not fire: it may be switched off (--disable-force-detach-on-timeout), or " +
+        'its controller restarted.'
+    : `Kubernetes' six-minute timer fires about ${formatTime(fires)}, unless it is switched off ` +
+        '(--disable-force-detach-on-timeout).';
+};
+
 /** Describes the volume for people. */
 export const describeVolume = ({ volume, claimName }: Situation): string =>
   ifFound(volume)?.name ?? `the volume of claim ${claimName ?? ''}`;
@@ -151,7 +176,8 @@ export const fenceAdvice = (name: string): readonly string[] => [
 
 /** Describes how a person keeps a disk whose claim or PersistentVolume is being deleted. */
 export const keepDisk = (volume: string): string =>
-  `kubectl patch pv ${volume} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'      # first, if the data has to stay: else its disk is deleted, too`;
+  `kubectl patch pv ${volume} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'      # first, if the ` +
+  'data has to stay: else its disk is deleted, too';
 
 /** Returns a command that makes the attacher try again. Any change of the object ends the attacher's back-off. */
 export const retryCommand = ({ name }: AttachmentView): string =>
@@ -181,7 +207,8 @@ export const isNetworkStorage = ({ volume }: Situation): boolean => {
 export const isCeph = ({ volume }: Situation): boolean => CEPH.test(ifFound(volume)?.handle?.driver ?? '');
 
 export const cephNote = ({ networkFences }: Situation): readonly string[] => [
-  'Ceph knows its clients: `rbd status <pool>/<image>` names who watches the image, `ceph osd blocklist ls` who is locked out',
+  'Ceph knows its clients: `rbd status <pool>/<image>` names who watches the image, `ceph osd blocklist ls` ' +
+    'who is locked out',
   'ceph-csi locks a client out because of the out-of-service taint, so keep the Node until the volume is free',
   ...(networkFences.length > 0 ? [`NetworkFences in the cluster: ${networkFences.join(', ')}`] : []),
 ];
@@ -194,6 +221,7 @@ export const storageNote = (situation: Situation): readonly string[] => {
   if (isCeph(situation)) return cephNote(situation);
   const own = REPLICATED.test(handle.driver) ? ' It replicates by itself: look at its own objects, too.' : '';
   return [
-    `${handle.driver} has no disk of a supported cloud: a fence frees the Kubernetes side (pods, attachments) and detaches nothing in a cloud.${own}`,
+    `${handle.driver} has no disk of a supported cloud: a fence frees the Kubernetes side (pods, attachments) ` +
+      `and detaches nothing in a cloud.${own}`,
   ];
 };

@@ -50,7 +50,8 @@ export const pvcUnusable: CauseRule = (situation) => {
       says: `The claim ${claimOf(situation)} has lost its PersistentVolume ${claim.volumeName}.`,
       waits,
       next: [
-        'if the disk still exists: create a PersistentVolume with the same handle and the reclaim policy Retain, and bind the claim to it again',
+        'if the disk still exists: create a PersistentVolume with the same handle and the reclaim policy ' +
+          'Retain, and bind the claim to it again',
       ],
     });
   if (!claim.deleting) return null;
@@ -101,12 +102,16 @@ const waitsForConsumer = ({ pod }: Situation, claim: PvcView, waits: string) => 
   if (!told && pod.unscheduled === null) return null;
   if (pod.node !== null && claim.selectedNode === null)
     return cause('waits-for-consumer', 'likely', 'by-person', {
-      says: `The claim waits for the scheduler, but the pod has spec.nodeName set by hand: the scheduler never sees it.`,
+      says:
+        'The claim waits for the scheduler, but the pod has spec.nodeName set by hand: the scheduler never sees ' +
+        'it.',
       waits: `${waits} ← scheduler, which is not asked.`,
       next: ['use a nodeSelector instead of spec.nodeName'],
     });
   return cause('waits-for-consumer', 'likely', 'by-person', {
-    says: `The claim waits until the pod is placed, and the scheduler finds no Node${pod.unscheduled ? `: ${firstLine(pod.unscheduled)}` : '.'}`,
+    says:
+      'The claim waits until the pod is placed, and the scheduler finds no ' +
+      `Node${pod.unscheduled ? `: ${firstLine(pod.unscheduled)}` : '.'}`,
     waits: `${waits} ← scheduler.`,
     next: ['fix what the scheduler names. The volume is not the cause'],
   });
@@ -132,7 +137,8 @@ export const volumeUnusable: CauseRule = (situation) => {
       says: `The claim ${claim.name} names the PersistentVolume ${claim.volumeName}, which does not exist.`,
       waits: `${nameOf(pod)} ← claim ${claim.name} ← a PersistentVolume that does not exist.`,
       next: [
-        'if the disk still exists: create a PersistentVolume of that name with the same handle and the reclaim policy Retain',
+        'if the disk still exists: create a PersistentVolume of that name with the same handle and the reclaim ' +
+          'policy Retain',
       ],
     });
   if (!volume.deleting) return null;
@@ -156,7 +162,8 @@ const bringBack = (homes: readonly NodeLocation[], hosts: string): readonly stri
     off
       ? `start ${off.machine ?? hosts}: its data is there again, unless a stop empties its disks`
       : `bring ${hosts} back`,
-    'if it never comes back, the data is lost: in that case, delete the claim and the pod, and let the application replicate from its other members',
+    'if it never comes back, the data is lost: in that case, delete the claim and the pod, and let the ' +
+      'application replicate from its other members',
   ];
 };
 
@@ -173,7 +180,9 @@ const pinned = (situation: Situation, volume: VolumeView) => {
   const { pod, homes, now } = situation;
   const hosts = volume.hosts.join(', ');
   const there = homes.filter((location) => location.node === 'unread' || isHealthy(location, now));
-  const only = `${volume.name} lives on ${hosts} and nowhere else. Neither Kubernetes, nor the cloud, nor Cloudfence can move its data`;
+  const only =
+    `${volume.name} lives on ${hosts} and nowhere else. Neither Kubernetes, nor the cloud, nor Cloudfence can ` +
+    'move its data';
   return cause('local-volume', 'proved', 'by-person', {
     says: there.length === 0 ? `${only}.` : `${only}. Something else keeps the pod off that Node.`,
     proof: [
@@ -209,7 +218,8 @@ export const readWriteOncePodInUse: CauseRule = ({ pod, others }) => {
 const fencedNote = (says: string): readonly string[] =>
   says.includes('cloudfence.dev/quarantine')
     ? [
-        'Cloudfence has fenced a Node: `cloudfence status` says what its release still lacks. Do not remove its taint by hand',
+        'Cloudfence has fenced a Node: `cloudfence status` says what its release still lacks. Do not remove ' +
+          'its taint by hand',
       ]
     : [];
 
@@ -218,7 +228,9 @@ const inAnotherZone = (situation: Situation, says: string) => {
   const zones = ifFound(situation.volume)?.zones ?? [];
   const silent = holdersOf(situation).filter((location) => isKubeletSilent(location, now));
   return cause('wrong-zone', 'proved', 'by-person', {
-    says: `No Node where the pod may run is in the zone of the volume${zones.length > 0 ? ` (${zones.join(', ')})` : ''}.`,
+    says:
+      'No Node where the pod may run is in the zone of the ' +
+      `volume${zones.length > 0 ? ` (${zones.join(', ')})` : ''}.`,
     proof: [firstLine(says), ...silent.map((location) => `${describeKubelet(location, now)}, and has the volume`)],
     waits: `${nameOf(pod)} ← scheduler ← a Node in the zone of the volume.`,
     next: [

@@ -20,7 +20,8 @@ const claimLost: StorageRule = ({ claim }) =>
         says: `The claim ${nameOf(claim)} has lost its PersistentVolume ${claim.volumeName}.`,
         waits: `claim ${nameOf(claim)} ← a PersistentVolume that does not exist.`,
         next: [
-          'if the disk still exists: create a PersistentVolume with the same handle and the reclaim policy Retain, and bind the claim to it again',
+          'if the disk still exists: create a PersistentVolume with the same handle and the reclaim policy ' +
+            'Retain, and bind the claim to it again',
         ],
       });
 
@@ -29,7 +30,9 @@ const claimGoing: StorageRule = ({ claim, ended, now }) => {
   if (!claim?.deleting) return null;
   const names = ended.map(nameOf).join(', ');
   return cause('claim-going', 'proved', 'by-person', {
-    says: `The claim ${nameOf(claim)} is being deleted${names === '' ? '' : `, and pods that have ended still name it: ${names}`}.`,
+    says:
+      `The claim ${nameOf(claim)} is being ` +
+      `deleted${names === '' ? '' : `, and pods that have ended still name it: ${names}`}.`,
     proof: [asked({ ...claim, now }), `finalizers: ${claim.finalizers.join(', ') || 'none'}`],
     waits: `claim ${nameOf(claim)} ← ${names || 'the controller of its finalizers'}.`,
     next: [
@@ -83,7 +86,8 @@ const volumeMissing: StorageRule = ({ claim, volume }) =>
         says: `The claim ${nameOf(claim)} names the PersistentVolume ${claim.volumeName}, which does not exist.`,
         waits: `claim ${nameOf(claim)} ← a PersistentVolume that does not exist.`,
         next: [
-          'if the disk still exists: create a PersistentVolume of that name with the same handle and the reclaim policy Retain',
+          'if the disk still exists: create a PersistentVolume of that name with the same handle and the ' +
+            'reclaim policy Retain',
         ],
       });
 
@@ -123,7 +127,9 @@ const volumeGoing: StorageRule = (facts) => {
 
 const unused = ({ claim, volume }: StorageFacts): Cause =>
   cause('not-waiting', 'proved', 'over', {
-    says: `No pod uses ${claim ? `the claim ${nameOf(claim)}` : `the volume ${volume?.name ?? ''}`}, so no pod waits for it.`,
+    says:
+      `No pod uses ${claim ? `the claim ${nameOf(claim)}` : `the volume ${volume?.name ?? ''}`}, so no pod waits ` +
+      'for it.',
     waits: 'nobody.',
     next: [],
   });

@@ -302,7 +302,8 @@ export const simulatedEnding = (state: Steps, afterwards = ''): Ending => {
     outcome,
     reason: because(
       outcome,
-      `${state.policy.dryRun ? 'dry run' : 'shadow mode'}: Cloudfence would take ${counted(steps.length, 'step')}${afterwards}`,
+      `${state.policy.dryRun ? 'dry run' : 'shadow mode'}: Cloudfence would take ` +
+        `${counted(steps.length, 'step')}${afterwards}`,
     ),
     lookAgainIn: null,
     retry: false,

@@ -131,7 +131,9 @@ const podEvent = ({ machine, node, record }: Outcome, { namespace, name, uid }: 
   event: {
     type: 'Normal',
     reason: 'ForceDeleted',
-    message: `Cloudfence deleted this pod without a grace period, because its kubelet cannot end it: the machine ${machine}${node === null ? '' : ` of Node ${node}`} is off${record ? ` (fence ${record.fence})` : ''}`,
+    message:
+      'Cloudfence deleted this pod without a grace period, because its kubelet cannot end it: the machine ' +
+      `${machine}${node === null ? '' : ` of Node ${node}`} is off${record ? ` (fence ${record.fence})` : ''}`,
   },
 });
 

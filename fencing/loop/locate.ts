@@ -74,7 +74,9 @@ export const ambiguousNodesReason = (
 ): Reason =>
   because(
     'identity-ambiguous',
-    `more than one Node names ${machine}: ${nodes.map(({ cluster, node }) => `${node} in ${cluster}`).join(', ')}; run cloudfence doctor for the remedy`,
+    `more than one Node names ${machine}: ` +
+      `${nodes.map(({ cluster, node }) => `${node} in ${cluster}`).join(', ')}; run cloudfence doctor for the ` +
+      'remedy',
   );
 
 /**

@@ -52,7 +52,10 @@ export interface NodeFacts {
   readonly stopping: FirstStopping | null;
   /** The text of the fence's annotation, or null. A kubelet may write it. */
   readonly recordText: string | null;
-  /** The fence's record. Null if it cannot be read, or if the Node has nothing else of Cloudfence (`hasOwnLabelOrTaint`). */
+  /**
+   * The fence's record. Null if it cannot be read, or if the Node has nothing else of Cloudfence
+   * (`hasOwnLabelOrTaint`).
+   */
   readonly record: FenceRecord | null;
   /**
    * The record of a Node that has nothing else of Cloudfence, or null. Either someone removed the rest of the fence, or

@@ -112,7 +112,7 @@ const MOST_NAMED = 5;
 
 /** Lists the first names, and says how many others there are. */
 export const listSome = (names: readonly string[]): string =>
-  `${names.slice(0, MOST_NAMED).join(', ')}${names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''}`;
+  names.slice(0, MOST_NAMED).join(', ') + (names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '');
 
 /**
  * Returns a count with its noun, such as "1 pod" or "3 pods". `one` may include the verb. Then also pass `many`, as in

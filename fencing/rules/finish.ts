@@ -47,7 +47,10 @@ const whyDelete = (view: View): Reason | null => {
  */
 const nodeKept = (view: View, node: NodeFacts): string | null => {
   if (mayBeBack(view))
-    return `the cloud knew ${view.machine.machine} when the fence began, but no longer does. The fence has freed the disks that could confirm that the machine is gone: if it is gone, delete the Node yourself`;
+    return (
+      `the cloud knew ${view.machine.machine} when the fence began, but no longer does. The fence has freed the ` +
+      'disks that could confirm that the machine is gone: if it is gone, delete the Node yourself'
+    );
   if (node.deleting) return 'someone else is deleting it';
   if (node.finalizers.length > 0) return `it has a finalizer: ${node.finalizers.join(', ')}`;
   if (node.owners.includes('NodeClaim')) return 'a NodeClaim owns it, and deleting it would terminate the machine';
@@ -59,7 +62,8 @@ const whoComesBack = (view: View): string => {
   const pods = recurringPods(view).map(({ namespace, name }) => `pod ${namespace}/${name}`);
   return pods.length === 0
     ? ''
-    : `. A controller recreates ${listSome(pods)} on this Node after each deletion, without a volume: remove the Node name from that controller`;
+    : `. A controller recreates ${listSome(pods)} on this Node after each deletion, without a volume: remove the ` +
+        'Node name from that controller';
 };
 
 /**
@@ -107,7 +111,8 @@ export const retireTaint: Rule = (view) => {
         'fencing',
         because(
           'fenced',
-          'no volume is attached any more; the remaining pods cannot be deleted, because the API server rejects it or finalizers keep them',
+          'no volume is attached any more; the remaining pods cannot be deleted, because the API server ' +
+            'rejects it or finalizers keep them',
         ),
       )
     : null;
@@ -154,7 +159,8 @@ export const endFenced: Rule = (view) => {
     return refuse(
       because(
         'name-reused',
-        `${machine.machine} holds no disk any more, but VolumeAttachment ${old.join(', ')} still names a Node whose name is in use again: delete the VolumeAttachment yourself`,
+        `${machine.machine} holds no disk any more, but VolumeAttachment ${old.join(', ')} still names a Node ` +
+          'whose name is in use again: delete the VolumeAttachment yourself',
       ),
     );
   return fenced(because('fenced', `${whatIsFree(view)}${whoComesBack(view)}`));

@@ -82,7 +82,9 @@ const parkAgain = (view: View, node: NodeFacts): Decision => {
     phase: 'fenced',
     released: new Date(view.now.wall).toISOString(),
   };
-  const says = `fence ${node.record?.fence ?? node.label ?? 'without a record'} began in an earlier boot, or its record is lost. Kubernetes has freed everything since then`;
+  const says =
+    `fence ${node.record?.fence ?? node.label ?? 'without a record'} began in an earlier boot, or its record is ` +
+    'lost. Kubernetes has freed everything since then';
   if (node.taints.quarantine)
     return takeStep({ do: 'park', node: targetNode(node), record }, because('nothing-left-to-free', says));
   return takeStep(
@@ -98,8 +100,9 @@ const percent = (share: number): string => `${Math.round(share * 1_000) / 10} %`
 
 /** Returns what blocks the fence, with the numbers and the time at which it ends. */
 const whyNotAdmitted = ({ policy: { cap } }: View, { begun, unfinished, limits, nodes, opens }: Admission): Reason => {
-  const share = `Nodes fenced within 15 minutes: ${begun} of at most ${limits.begun} (${percent(cap.share)} of ${nodes})`;
-  const atOnce = `unfinished fences: ${unfinished} of at most ${limits.unfinished} (${percent(cap.atOnce)} of ${nodes})`;
+  const ofCluster = (part: number): string => `(${percent(part)} of ${nodes})`;
+  const share = `Nodes fenced within 15 minutes: ${begun} of at most ${limits.begun} ${ofCluster(cap.share)}`;
+  const atOnce = `unfinished fences: ${unfinished} of at most ${limits.unfinished} ${ofCluster(cap.atOnce)}`;
   const until =
     opens === null
       ? 'this fence can begin when another fence ends'

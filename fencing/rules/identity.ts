@@ -78,7 +78,8 @@ const spelledOut = ({ identitySources }: NodeFacts, identityRules: IdentityRules
   identitySources
     .map(
       (source) =>
-        `${source.source}${source.driver ? ` (${source.driver})` : ''}: ${identityRules.machineOf(source) ?? source.value}`,
+        `${source.source}${source.driver ? ` (${source.driver})` : ''}: ` +
+        (identityRules.machineOf(source) ?? source.value),
     )
     .join(', ');
 
@@ -92,14 +93,16 @@ export const doubtfulIdentity: Rule = (view) => {
       return refuse(
         because(
           'identity-contradicted',
-          `Node ${node.name} names other machines besides ${inWords(view.machine)}: ${spelledOut(node, view.identityRules)}`,
+          `Node ${node.name} names other machines besides ${inWords(view.machine)}: ` +
+            spelledOut(node, view.identityRules),
         ),
       );
     case 'silent':
       return refuse(
         because(
           'identity-unproven',
-          `nothing on Node ${node.name} names ${inWords(view.machine)}; run cloudfence doctor for the remedy${acceptHint(node)}`,
+          `nothing on Node ${node.name} names ${inWords(view.machine)}; run cloudfence doctor for the ` +
+            `remedy${acceptHint(node)}`,
         ),
       );
   }

@@ -45,7 +45,8 @@ const untilSilent = ({ now }: View, node: NodeFacts, record: FenceRecord, lease:
     return refuse(
       because(
         'lease-renewed-after-off',
-        `${says}. The fence continues after the kubelet has been silent for ${counted(timing.silence / 60_000, 'minute')}`,
+        `${says}. The fence continues after the kubelet has been silent for ` +
+          counted(timing.silence / 60_000, 'minute'),
       ),
     );
   return takeStep(
@@ -102,7 +103,8 @@ export const kubeletNotSilent: Rule = (view) => {
         untilLook(left, view),
         because(
           'kubelet-not-silent',
-          `${needed.why}, and its kubelet renewed its Lease at ${lease}: Cloudfence waits until the kubelet has been silent for ${needed.ms / 1_000} s`,
+          `${needed.why}, and its kubelet renewed its Lease at ${lease}: Cloudfence waits until the kubelet ` +
+            `has been silent for ${needed.ms / 1_000} s`,
         ),
       )
     : null;

@@ -223,7 +223,8 @@ const fenceMissing = (view: View, node: NodeFacts): Reason | null => {
     removed &&
     because(
       'fence-removed-by-hand',
-      `someone else removed fence ${removed.fence} from Node ${node.name} in this boot, while its machine is off${whatIsLeft(node)}`,
+      `someone else removed fence ${removed.fence} from Node ${node.name} in this boot, while its machine is ` +
+        `off${whatIsLeft(node)}`,
     )
   );
 };
@@ -271,7 +272,9 @@ const refuseStrayRecord = (view: View, node: NodeFacts): Decision | null =>
     ? refuse(
         because(
           'record-not-ours',
-          `Node ${node.name} has the record of fence ${node.strayRecord.fence} for this boot, but neither the label nor a taint of Cloudfence. Someone removed them, or wrote the record. To let Cloudfence fence the Node in this boot, run \`${node.dropRecord}\``,
+          `Node ${node.name} has the record of fence ${node.strayRecord.fence} for this boot, but neither the ` +
+            'label nor a taint of Cloudfence. Someone removed them, or wrote the record. To let Cloudfence fence ' +
+            `the Node in this boot, run \`${node.dropRecord}\``,
         ),
       )
     : null;

@@ -68,7 +68,9 @@ export const missingNeedsWitness: Rule = (view) => {
       return refuse(
         because(
           'missing-without-witness',
-          `the cloud does not know ${machine}, and it does not find all disks that were attached to it. Only all of them together can confirm that the machine is gone: ${witnessDisks(view).join(', ')}${acceptHint(view.cluster.node)}`,
+          `the cloud does not know ${machine}, and it does not find all disks that were attached to it. Only ` +
+            `all of them together can confirm that the machine is gone: ${witnessDisks(view).join(', ')}` +
+            acceptHint(view.cluster.node),
         ),
       );
     case null:
@@ -137,7 +139,8 @@ const noWitness = ({ machine: { machine }, cluster: { node } }: View): Decision 
   refuse(
     because(
       'missing-without-witness',
-      `the cloud does not know ${machine}, and Cloudfence knows no disk that could confirm that the machine is gone${acceptHint(node)}`,
+      `the cloud does not know ${machine}, and Cloudfence knows no disk that could confirm that the machine is ` +
+        `gone${acceptHint(node)}`,
     ),
   );
 
@@ -154,7 +157,8 @@ export const unexplainedDisk: Rule = ({ machine, cluster, memory, identityRules 
         do: 'search',
         because: because(
           'disks-going',
-          `no known volume of Node ${cluster.node.name} uses ${disk.disk}, so Cloudfence searches all VolumeAttachments`,
+          `no known volume of Node ${cluster.node.name} uses ${disk.disk}, so Cloudfence searches all ` +
+            'VolumeAttachments',
         ),
       }
     : null;
@@ -201,7 +205,8 @@ const cloudNamesAnotherBoot = ({ machine: { generation, generationDrifts }, memo
   firstGeneration !== null && generation !== null && generationDrifts !== true && firstGeneration !== generation;
 
 /**
- * Refuses a person's statement if the Node or the cloud now shows another boot than when this run began. The machine may
+ * Refuses a person's statement if the Node or the cloud now shows another boot than when this run began. The machine
+ * may
  * have been started since, for example while the process that runs the command was frozen.
  */
 export const vouchedForAnotherBoot: Rule = (view) =>
@@ -209,7 +214,8 @@ export const vouchedForAnotherBoot: Rule = (view) =>
     ? refuse(
         because(
           'another-boot',
-          `${view.machine.machine} has been started since this command began: check the machine again, then run the command again`,
+          `${view.machine.machine} has been started since this command began: check the machine again, then ` +
+            'run the command again',
         ),
       )
     : null;
@@ -257,7 +263,9 @@ export const bootContradicts: Rule = (view) => {
   return refuse(
     because(
       'identity-contradicted',
-      `Node ${node.name} shows a different boot than when fence ${record.fence} began, although ${machine} has been off since then. Another machine may have this name: check both machines, then end the fence with ${acceptCommand(node)}`,
+      `Node ${node.name} shows a different boot than when fence ${record.fence} began, although ${machine} has ` +
+        'been off since then. Another machine may have this name: check both machines, then end the fence with ' +
+        acceptCommand(node),
     ),
   );
 };
@@ -277,7 +285,8 @@ export const inUseAfterTermination: Rule = (view) => {
   return refuse(
     because(
       'identity-contradicted',
-      `the kubelet of Node ${node.name} renewed its Lease at ${lease}, long after ${machine} was terminated. Another machine may use this name: check it, and delete the Node so that its machine registers again`,
+      `the kubelet of Node ${node.name} renewed its Lease at ${lease}, long after ${machine} was terminated. ` +
+        'Another machine may use this name: check it, and delete the Node so that its machine registers again',
     ),
   );
 };

@@ -40,7 +40,8 @@ const whyLeaseProvesNothing = ({ cluster: { lease } }: View, node: NodeFacts, re
     ? unproven(`the kubelet of ${node.name} has not renewed its Lease recently`)
     : because(
         'lease-misdated',
-        `the Lease of ${node.name} has the time ${lease} instead of the present time, so Cloudfence waits for the next renewal`,
+        `the Lease of ${node.name} has the time ${lease} instead of the present time, so Cloudfence waits for ` +
+          'the next renewal',
       );
 
 const heldByOthers = (pod: PodFacts): boolean => pod.finished && pod.finalizers;
@@ -95,7 +96,8 @@ const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombsto
       { do: 'note', node: targetNode(node), record: { ...record, released: new Date(view.now.wall).toISOString() } },
       because(
         'controllers-settling',
-        `the record of ${node.name} has a time in the future for the removal of the taint, so Cloudfence uses the present time`,
+        `the record of ${node.name} has a time in the future for the removal of the taint, so Cloudfence uses ` +
+          'the present time',
       ),
     );
   if (left > 0)
@@ -107,7 +109,8 @@ const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombsto
     { do: 'release-node', node: targetNode(node), record, tombstone },
     because(
       'settled',
-      `${view.request.accepted === null ? 'a fresh boot is proven' : 'a person ended the fence'}, and all controllers have seen the removal of the taint${whatStays(node)}`,
+      `${view.request.accepted === null ? 'a fresh boot is proven' : 'a person ended the fence'}, and all ` +
+        `controllers have seen the removal of the taint${whatStays(node)}`,
     ),
   );
 };
@@ -174,7 +177,8 @@ export const acceptedByPerson: Rule = (view) => {
     return refuse(
       because(
         'another-fence',
-        `another fence has begun on ${node.name} since this command began: check the machine again, then run ${acceptCommand(node)} to end that fence`,
+        `another fence has begun on ${node.name} since this command began: check the machine again, then run ` +
+          `${acceptCommand(node)} to end that fence`,
       ),
     );
   const record = node.record ?? node.strayRecord ?? reconstructed(view, node);
@@ -241,20 +245,23 @@ export const endRequestedRelease: Rule = (view) => {
     return refuse(
       because(
         'record-lost',
-        `the record of the fence on ${node.name} is lost: check the machine, then run ${acceptCommand(node)} to end the fence`,
+        `the record of the fence on ${node.name} is lost: check the machine, then run ` +
+          `${acceptCommand(node)} to end the fence`,
       ),
     );
   if (machine.power === 'running')
     return refuse(
       missingForReturn(view, node, node.record) ??
         unproven(
-          `nothing on Node ${node.name} names ${machine.machine}: look at it, then ${acceptCommand(node)} ends the fence`,
+          `nothing on Node ${node.name} names ${machine.machine}: look at it, then ${acceptCommand(node)} ends ` +
+            'the fence',
         ),
     );
   return refuse(
     because(
       'still-off',
-      `the cloud says that ${machine.machine} is ${machine.power}: start it, and the fence ends by itself. To end it without a boot, look at the machine, and then run ${acceptCommand(node)}`,
+      `the cloud says that ${machine.machine} is ${machine.power}: start it, and the fence ends by itself. To ` +
+        `end it without a boot, look at the machine, and then run ${acceptCommand(node)}`,
     ),
   );
 };

@@ -39,7 +39,8 @@ export const running: Rule = (view) => {
     return refuse(
       because(
         'record-lost',
-        `Node ${node.name} is fenced and its record is lost: check the machine, then run ${acceptCommand(node)} to end the fence`,
+        `Node ${node.name} is fenced and its record is lost: check the machine, then run ` +
+          `${acceptCommand(node)} to end the fence`,
       ),
     );
   if (!node || unreachableFor(view, node) <= 0)
@@ -308,13 +309,15 @@ const whyLift = (view: View, node: NodeFacts): Reason | null => {
   if (mayWrite(view) && !isVouchedByPerson(view))
     return because(
       'no-longer-off',
-      `the cloud says that ${machine} is ${power}, so Cloudfence removes its out-of-service taint from Node ${node.name}`,
+      `the cloud says that ${machine} is ${power}, so Cloudfence removes its out-of-service taint from Node ` +
+        node.name,
     );
   if (hasBootedSince(node)) return bootedSince(node);
   return hasOutlivedIdentity(view, node)
     ? because(
         'nothing-left-to-free',
-        `Kubernetes has freed everything on Node ${node.name}, and nothing proves any more that the Node is that of ${machine}`,
+        `Kubernetes has freed everything on Node ${node.name}, and nothing proves any more that the Node is ` +
+          `that of ${machine}`,
       )
     : null;
 };

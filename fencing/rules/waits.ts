@@ -109,7 +109,8 @@ export const waitForAttachments: Rule = (view) => {
   if (going.length === 0) return null;
   const errors = going.map((volume) => volume.attachment?.detachError).filter((error) => error != null);
   const driverErrors = errors.length > 0 ? `; the driver says: ${errors.join('; ')}` : '';
-  const says = `Kubernetes detaches ${counted(going.length, 'volume')} (${going.map((v) => v.key).join(', ')})${driverErrors}`;
+  const says =
+    `Kubernetes detaches ${counted(going.length, 'volume')} (${going.map((v) => v.key).join(', ')})` + driverErrors;
   return wait(untilLook(view, going), because('attachments-going', says), awaited(view, going));
 };
 

@@ -53,7 +53,8 @@ const machinesOf = ({ identitySources }: SuspectNode, { cloud }: Ports): readonl
 const whyNameless = ({ node, marked }: SuspectNode, { cloud }: Ports): string => {
   const nameless = `nothing on Node ${node} names a machine of ${cloud.name}; run cloudfence doctor for the remedy`;
   return marked && !hasBootedSince(marked)
-    ? `${nameless}. Cloudfence does not know whether the machine is off, but its out-of-service taint is set there. If the machine runs, remove the taint: \`${marked.untaint}\``
+    ? `${nameless}. Cloudfence does not know whether the machine is off, but its out-of-service taint is set ` +
+        `there. If the machine runs, remove the taint: \`${marked.untaint}\``
     : nameless;
 };
 
@@ -216,7 +217,9 @@ const knownMachine = (machine: MachineId): Below => ({ machines: [machine], doub
 
 const unknownMachine = ({ node, attachments }: SuspectNode, why: string): Below => ({
   machines: [],
-  doubt: `Node ${node} no longer exists, its attachments (${attachments.slice(0, MOST_NAMED).join(', ')}) name no machine, and ${why}`,
+  doubt:
+    `Node ${node} no longer exists, its attachments (${attachments.slice(0, MOST_NAMED).join(', ')}) name no ` +
+    `machine, and ${why}`,
 });
 
 /** The result if neither a disk nor Kubernetes shows that anything was ever attached. */

@@ -87,7 +87,8 @@ export const listPermissions: Handler = (world, { path }) => {
   if (allowedActions === null)
     throw new ArmRefusal(
       'AuthorizationFailed',
-      `The client does not have authorization to perform action 'Microsoft.Authorization/permissions/read' over scope '${id}'.`,
+      `The client does not have authorization to perform action 'Microsoft.Authorization/permissions/read' ` +
+        `over scope '${id}'.`,
       403,
     );
   if (!machineIn(world, id)) throw notFound(id);

@@ -31,7 +31,8 @@ export const checkVersion = (known: KnownVersions, rest: string, version: string
   if (versions.includes(version)) return;
   throw new ArmRefusal(
     'NoRegisteredProviderFound',
-    `No registered resource provider found for API version '${version}' for type '${type}'. The supported api-versions are '${versions.join(', ')}'.`,
+    `No registered resource provider found for API version '${version}' for type '${type}'. The supported ` +
+      `api-versions are '${versions.join(', ')}'.`,
   );
 };
 

@@ -16,7 +16,10 @@ const urlOf = (
   { id }: Operation,
 ): string => {
   const { subscription, location } = world.parts.azure;
-  return `${origin}/subscriptions/${subscription}/providers/Microsoft.Compute/locations/${location}/${kind}/${id}?api-version=2026-04-01`;
+  return (
+    `${origin}/subscriptions/${subscription}/providers/Microsoft.Compute/locations/${location}/${kind}/` +
+    `${id}?api-version=2026-04-01`
+  );
 };
 
 export const acceptedAnswer = (world: AzureCloudWorld, call: Call, operation: Operation): ArmAnswer => {

@@ -11,7 +11,8 @@ const uuid = (serial: string): string => `a1b2c3d4-e5f6-4718-8a9b-${serial.padSt
 
 /** ARM writes the names of some groups in capitals. The sandbox does the same. */
 const compute = (world: AzureCloudWorld): string =>
-  `/subscriptions/${world.parts.azure.subscription}/resourceGroups/${world.parts.azure.group.toUpperCase()}/providers/Microsoft.Compute`;
+  `/subscriptions/${world.parts.azure.subscription}/resourceGroups/` +
+  `${world.parts.azure.group.toUpperCase()}/providers/Microsoft.Compute`;
 
 const nextInstance = (world: AzureCloudWorld, set: string): string => {
   const taken = Object.values(world.parts.azure.machines).flatMap(({ present, past }) => [

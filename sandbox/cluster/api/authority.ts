@@ -56,6 +56,7 @@ export const refusalFor = (user: ApiUser, method: string, apiPath: ApiPath): Api
   const access = accessOf(method, apiPath);
   if (allows(user, access)) return undefined;
   const where = access.namespace === '' ? 'at the cluster scope' : `in the namespace "${access.namespace}"`;
-  const deed = `User "${user.name}" cannot ${access.verb} resource "${access.resource}" in API group "${access.group}" ${where}`;
+  const deed =
+    `User "${user.name}" cannot ${access.verb} resource "${access.resource}" in API group "${access.group}" ` + where;
   return forbidden(apiPath.kind, apiPath.name, deed);
 };

@@ -25,11 +25,17 @@ const optionsOf = ({ query }: Call, body: unknown): DeleteOptions | string => {
 const unmet = ({ metadata }: Item, { preconditions }: DeleteOptions): string | undefined => {
   const { uid, resourceVersion } = preconditions ?? {};
   if (uid !== undefined && uid !== metadata.uid) {
-    return `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;
+    return (
+      `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might ` +
+      'have been deleted and then recreated'
+    );
   }
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
     const standing = metadata.resourceVersion;
-    return `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${standing}). The object might have been modified`;
+    return (
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record ` +
+      `(${standing}). The object might have been modified`
+    );
   }
   return undefined;
 };

@@ -97,7 +97,8 @@ export const listExpired = (): ApiResponse =>
   failure(
     410,
     'Expired',
-    'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.',
+    'The provided continue parameter is too old to display a consistent list result. You can start a new list ' +
+      'without the continue parameter.',
   );
 
 export const forbidden = (kind: ServedKind, name: string, why: string): ApiResponse => {

@@ -33,7 +33,10 @@ const whyNot = (pod: PodObject, others: readonly PodObject[]): string => {
     .map((other) => other.metadata.name);
   const far = others.length - near.length;
   if (near.length === 0) return `Volume is already used by ${far} pod(s) in different namespaces`;
-  return `Volume is already used by pod(s) ${near.join(', ')}${far > 0 ? ` and ${far} pod(s) in different namespaces` : ''}`;
+  return (
+    `Volume is already used by pod(s) ${near.join(', ')}` +
+    (far > 0 ? ` and ${far} pod(s) in different namespaces` : '')
+  );
 };
 
 export const reportAttachFailed = (world: ClusterWorld, operation: VolumeOperation, error: string): void => {

@@ -44,7 +44,8 @@ const judgeFor =
     if (!denied) return;
     refuse(
       'UnauthorizedOperation',
-      `You are not authorized to perform this operation. User: ${arn} is not authorized to perform: ${denied.action} on resource: ${denied.resource}`,
+      `You are not authorized to perform this operation. User: ${arn} is not authorized to perform: ` +
+        `${denied.action} on resource: ${denied.resource}`,
       403,
     );
   };
