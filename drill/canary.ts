@@ -134,7 +134,7 @@ export const removeCanary = async (
   } catch (error) {
     return [
       {
-        says: `the canary may be there still (${left.length > 0 ? listSome(left) : whyNotUndone(error, giveUp)})`,
+        says: `the canary may still exist (${left.length > 0 ? listSome(left) : whyNotUndone(error, giveUp)})`,
         remedy,
       },
     ];

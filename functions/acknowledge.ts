@@ -2,7 +2,7 @@ import { CloudfenceError } from '../fencing/model/errors.ts';
 import { isSimulated, type Outcome } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { counted } from '../fencing/model/reason.ts';
-import { faultLine, messageLine } from './decision-log.ts';
+import { faultLogLine, messageLine } from './decision-log.ts';
 import { describeFault, isDryRun, onePerMachine, type LookAgain, type Message, type WorkItem } from './messages.ts';
 import { logDecision, type Measurement, metricNames } from './metrics.ts';
 
@@ -110,7 +110,10 @@ const sendFaultsToDeadLetters = async (
   for (const { what, where } of ignored) log(messageLine(logDecision.ignored, where, what, null));
   if (faults.length === 0) return;
   for (const fault of faults)
-    log({ ...faultLine(fault), ...formatMeasurements([{ name: metricNames.notUnderstood, value: 1, unit: 'Count' }]) });
+    log({
+      ...faultLogLine(fault),
+      ...formatMeasurements([{ name: metricNames.notUnderstood, value: 1, unit: 'Count' }]),
+    });
   await queues.dead({ body, reason: faults.map(describeFault).join('; ').slice(0, MAX_REASON_LENGTH) });
 };
 

@@ -111,7 +111,7 @@ export const outcomeLine = (outcome: Outcome, event: string | null): DecisionLin
   requestId: outcome.evidence['requestId'] ?? null,
 });
 
-export const faultLine = ({ what, where, remedy }: Fault): DecisionLine => ({
+export const faultLogLine = ({ what, where, remedy }: Fault): DecisionLine => ({
   ...emptyLine,
   decision: logDecision.notUnderstood,
   because: where,

@@ -59,8 +59,8 @@ const whySuspect = (existing: V1Node, { fresh }: SuspectFacts): SuspectNode['bec
 };
 
 /**
- * Returns the Node itself if it is a suspect, and the former machine of its name if something is still attached to that
- * machine.
+ * Returns up to two suspects: the Node, and a machine that had the Node's name before, if a volume is still attached to
+ * that machine.
  */
 const judgeNode = ({ node: existing, identitySources }: ExistingNode, facts: SuspectFacts): readonly SuspectNode[] => {
   const { attached } = facts;

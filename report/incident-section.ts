@@ -1,6 +1,6 @@
 import type { Incident, IncidentStep, Proof, Trigger } from '../incidents/incident.ts';
 import { timelineCharts } from './chart.ts';
-import { clockTime, dateTime, duration, count, factsOf, stateWords, storyOf, subjectOf } from './words.ts';
+import { clockTime, dateTime, duration, count, factsOf, stateWords, describeIncident, subjectOf } from './words.ts';
 import { kubernetesAlone } from './figures.ts';
 import { html, type Markup, name } from './markup.ts';
 import {
@@ -267,7 +267,7 @@ export const incidentSection = (incident: Incident, at: number, open: boolean): 
       <h3 id="incident-${at}-title">${name(subjectOf(incident))}</h3>
       <div>${stateChips(incident)}</div>
     </div>
-    <p class="story">${name(storyOf(incident))}</p>
+    <p class="story">${name(describeIncident(incident))}</p>
     ${tiles(incident)}
     <figure>${timelineCharts(timeline)}${legend}${caption}</figure>
     ${facts(incident)} ${phaseTable(at, timeline)} ${part(open, 'Steps', String(steps.length), stepTable(at, incident))}

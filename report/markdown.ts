@@ -9,7 +9,7 @@ import {
   factsOf,
   shadowStory,
   stateWords,
-  storyOf,
+  describeIncident,
   subjectOf,
 } from './words.ts';
 import { plain } from './markup.ts';
@@ -141,7 +141,7 @@ const proofsPart = ({ proofs }: Incident): readonly string[] =>
 
 const incidentPart = (incident: Incident): readonly string[] => [
   `### ${plain(subjectOf(incident))}: ${stateWords[incident.state].chip}`,
-  plain(storyOf(incident)),
+  plain(describeIncident(incident)),
   factsOf(incident)
     .map(([what, value]) => `- ${what}: ${plain(value)}`)
     .join('\n'),

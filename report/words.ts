@@ -142,7 +142,7 @@ const ended = (incident: Incident): readonly string[] => {
 };
 
 /** Describes in a few sentences what happened. */
-export const storyOf = (incident: Incident): string => [...noticed(incident), ...ended(incident)].join(' ');
+export const describeIncident = (incident: Incident): string => [...noticed(incident), ...ended(incident)].join(' ');
 
 /** Returns the known facts about the machine, each with its name. */
 export const factsOf = (incident: Incident): readonly (readonly [string, string])[] => {

@@ -78,7 +78,8 @@ const faults: Readonly<Record<DriverFault, FaultText>> = {
   ),
   'machine-not-found': faultText(
     'target-machine-gone',
-    (_, node) => `The cloud does not know the machine of ${node}, or it cannot take a disk as it is.`,
+    (_, node) =>
+      `The cloud does not know the machine of ${node}, or the machine is in a state in which it cannot take a disk.`,
     ({ pod }, node) => [`cloudfence fence ${node} --dry-run`, `or: kubectl -n ${pod.namespace} delete pod ${pod.name}`],
   ),
   'wrong-zone': faultText(

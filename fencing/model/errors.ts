@@ -56,7 +56,8 @@ export class ClusterUnavailable extends Unavailable {}
 
 /**
  * This caller may not make the call, because credentials or permissions are missing (401 or 403). A retry may succeed,
- * because new grants take effect late. It should always cause an alarm. Compare `Refused`.
+ * because new grants take effect late. It should always cause an alarm. A call that
+ * breaks a precondition is `Refused` instead.
  */
 export class PermissionDenied extends CloudfenceError {
   readonly retry = true;

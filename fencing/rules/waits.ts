@@ -27,15 +27,15 @@ export const pollDelay = ({ memory }: Pick<View, 'memory'>): number => Math.min(
 /** The maximum number of calls per second while a run waits. */
 const CALLS_PER_SECOND = 2;
 
-/** The number of calls of a look without those for volumes. */
-const LOOK_ITSELF_TAKES = 7;
+/** The number of calls that every look makes, however many volumes it reads. */
+const BASE_CALLS_OF_LOOK = 7;
 
 /**
  * Returns the number of calls of a look. One call reads an existing attachment. If it does not exist, another call
  * reads the PersistentVolume.
  */
 const lookTakes = ({ cluster }: View): number =>
-  cluster.volumes.reduce((calls, { attachment }) => calls + (attachment ? 1 : 2), LOOK_ITSELF_TAKES);
+  cluster.volumes.reduce((calls, { attachment }) => calls + (attachment ? 1 : 2), BASE_CALLS_OF_LOOK);
 
 /** Returns the time (ms) between two looks at which looks do not exceed this number of calls per second. */
 const affordable = (view: View, callsPerSecond: number): number =>

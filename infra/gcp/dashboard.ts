@@ -5,7 +5,7 @@ import { cloudPanels, type Panel, panels, type Series } from '../serverless/pane
 import type { Api } from './api.ts';
 import { ensureAbsent, hasAllWanted } from './ensure.ts';
 import { durationText, type Install } from './install.ts';
-import { ofFunctions, ofSubscription, ONLY_ERRORS } from './monitoring.ts';
+import { ofFunctions, subscriptionMetricFilter, ONLY_ERRORS } from './monitoring.ts';
 
 /**
  * The dashboard in Cloud Monitoring. Google chooses its name, so Cloudfence finds it by its label.
@@ -59,9 +59,9 @@ const ofSeries =
     );
 
 const queues = (install: Install): readonly object[] => [
-  dataSet(ofSubscription(install, 'oldest_unacked_message_age', 'events'), 'ALIGN_MAX', 'oldest event (s)'),
-  dataSet(ofSubscription(install, 'num_undelivered_messages', 'events'), 'ALIGN_MAX', 'events'),
-  dataSet(ofSubscription(install, 'num_undelivered_messages', 'dead-letters'), 'ALIGN_MAX', 'dead letters'),
+  dataSet(subscriptionMetricFilter(install, 'oldest_unacked_message_age', 'events'), 'ALIGN_MAX', 'oldest event (s)'),
+  dataSet(subscriptionMetricFilter(install, 'num_undelivered_messages', 'events'), 'ALIGN_MAX', 'events'),
+  dataSet(subscriptionMetricFilter(install, 'num_undelivered_messages', 'dead-letters'), 'ALIGN_MAX', 'dead letters'),
 ];
 
 const functions = (install: Install): readonly object[] => [

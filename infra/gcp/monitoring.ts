@@ -148,7 +148,7 @@ interface MetricAlarm extends AlarmText {
 }
 
 /** Returns a filter for what Pub/Sub measures about one subscription of the install. */
-export const ofSubscription = ({ prefix }: Install, what: string, name: string): string =>
+export const subscriptionMetricFilter = ({ prefix }: Install, what: string, name: string): string =>
   `metric.type="pubsub.googleapis.com/subscription/${what}" AND resource.type="pubsub_subscription" AND ` +
   `resource.labels.subscription_id="${prefix}-${name}"`;
 
@@ -163,14 +163,14 @@ const metricAlarms = (install: Install): readonly MetricAlarm[] => [
   {
     name: 'dead-letters',
     says: 'Cloudfence could not process a message. Its attribute `reason`, or the log of on-event, contains the cause.',
-    filter: ofSubscription(install, 'num_undelivered_messages', 'dead-letters'),
+    filter: subscriptionMetricFilter(install, 'num_undelivered_messages', 'dead-letters'),
     aligner: 'ALIGN_MAX',
     threshold: { moreThan: 0, within: MINUTE },
   },
   {
     name: 'oldest-message',
     says: 'An event has been waiting for too long. Check whether on-event is throttled or failing.',
-    filter: ofSubscription(install, 'oldest_unacked_message_age', 'events'),
+    filter: subscriptionMetricFilter(install, 'oldest_unacked_message_age', 'events'),
     aligner: 'ALIGN_MAX',
     threshold: { moreThan: install.parameters.oldestMessage / 1_000, within: MINUTE },
   },

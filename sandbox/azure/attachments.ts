@@ -1,5 +1,5 @@
 import { change, changeDisk } from './change.ts';
-import { noteAttached, noteDetached } from './invariants.ts';
+import { recordUnsafeAttach, recordUnsafeDetach } from './invariants.ts';
 import { beginOperation, endOperation, finishedOperation, atRest } from './operations.ts';
 import { ArmRefusal, busy, notAllowed } from './refusal.ts';
 import type { Attachment, AzureCloudWorld, Disk, Machine, Operation } from './state.ts';
@@ -53,7 +53,7 @@ export const attach = (world: AzureCloudWorld, disk: Disk, machine: Machine): Op
     forced: false,
   };
   changeDisk(world, disk, { attachments: [...disk.attachments, attachment], handedOverAt: world.now() });
-  if (disk.maxShares === 1) noteAttached(world, disk.id, machine.id);
+  if (disk.maxShares === 1) recordUnsafeAttach(world, disk.id, machine.id);
   appoint(world, world.parts.azure.knobs.attachTakes, disk, machine);
   return hold(world, machine);
 };
@@ -119,7 +119,7 @@ const endDetach = (world: AzureCloudWorld, disk: Disk, machine: Machine, attachm
     attachments: disk.attachments.filter((other) => other.machine !== machine.id),
     handedOverAt: world.now(),
   });
-  noteDetached(world, disk.id, machine);
+  recordUnsafeDetach(world, disk.id, machine);
   return true;
 };
 

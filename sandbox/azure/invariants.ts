@@ -8,12 +8,12 @@ const note = (world: AzureCloudWorld, what: string): void => {
   world.parts.azure.violations.push({ at: world.now(), what });
 };
 
-export const noteDetached = (world: AzureCloudWorld, disk: string, from: Machine): void => {
+export const recordUnsafeDetach = (world: AzureCloudWorld, disk: string, from: Machine): void => {
   if (mayWrite(from, disk))
     note(world, `${disk} was detached from ${from.id}, whose guest is ${from.guest} and has it mounted`);
 };
 
-export const noteAttached = (world: AzureCloudWorld, disk: string, to: string): void => {
+export const recordUnsafeAttach = (world: AzureCloudWorld, disk: string, to: string): void => {
   for (const other of machinesIn(world)) {
     if (other.id !== to && mayWrite(other, disk))
       note(world, `${disk} was attached to ${to} while ${other.id}, whose guest is ${other.guest}, has it mounted`);

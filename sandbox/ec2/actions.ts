@@ -5,7 +5,7 @@ import { mayStart, mayStop, reboot, start, stopByUser, terminate } from './insta
 import { flag, namedInstance, namedInstances, namedVolume, noSuchInstances } from './params.ts';
 import { Ec2Refusal } from './refusal.ts';
 import type { Tree } from './render.ts';
-import { attachmentTree, changeTree, setOf } from './render.ts';
+import { attachmentTree, changeTree, xmlList } from './render.ts';
 import type { Ec2World, Instance, Volume } from './state.ts';
 import { attachmentTo, instanceIn } from './state.ts';
 
@@ -33,7 +33,7 @@ const terminateInstances: Action = (world, params) =>
   changes(namedInstances(world, params), (instance) => terminate(world, instance));
 
 const changes = (instances: readonly Instance[], apply: (instance: Instance) => Instance): Tree => ({
-  instancesSet: setOf(instances.map((instance) => changeTree(instance, apply(instance)))),
+  instancesSet: xmlList(instances.map((instance) => changeTree(instance, apply(instance)))),
 });
 
 const rebootInstances: Action = (world, params) => {

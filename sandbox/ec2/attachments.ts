@@ -1,4 +1,4 @@
-import { noteAttached, noteDetached } from './invariants.ts';
+import { recordUnsafeAttach, recordUnsafeDetach } from './invariants.ts';
 import { write } from '../history.ts';
 import { Ec2Refusal } from './refusal.ts';
 import type { Attachment, Ec2World, Instance, Volume } from './state.ts';
@@ -34,7 +34,7 @@ export const attach = (world: Ec2World, volume: Volume, instance: Instance, devi
     { ...volume, attachments: [...volume.attachments, attachment] },
     world.now(),
   );
-  if (!volume.multiAttach) noteAttached(world, volume.id, instance.id);
+  if (!volume.multiAttach) recordUnsafeAttach(world, volume.id, instance.id);
   world.schedule(SETTLE_ATTACHMENT, world.parts.ec2.knobs.attachTakes, appointment(volume.id, instance.id));
   return attachment;
 };
@@ -99,7 +99,7 @@ export const settleAttachment = (world: Ec2World, volumeId: string, instanceId: 
   if (held && !attachment.forced) return replace(world, volume, { ...attachment, state: 'busy' });
   const attachments = volume.attachments.filter((other) => other.instance !== instanceId);
   write(world.parts.ec2.volumes, volumeId, { ...volume, attachments }, world.now());
-  if (instance) noteDetached(world, volumeId, instance);
+  if (instance) recordUnsafeDetach(world, volumeId, instance);
 };
 
 const replace = (world: Ec2World, volume: Volume, attachment: Attachment): void => {

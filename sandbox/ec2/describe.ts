@@ -4,7 +4,7 @@ import type { Filter } from './params.ts';
 import { filtersOf, instanceIds, noSuchInstances, noSuchVolumes, volumeIds } from './params.ts';
 import { Ec2Refusal } from './refusal.ts';
 import type { Tree } from './render.ts';
-import { instanceTree, setOf, volumeTree } from './render.ts';
+import { instanceTree, xmlList, volumeTree } from './render.ts';
 import type { Ec2World, Instance, Volume } from './state.ts';
 import { attachmentTo } from './state.ts';
 
@@ -22,7 +22,7 @@ export const describeInstances = (world: Ec2World, params: URLSearchParams): Tre
   const fitting = filtered(seen, filtersOf(params), instanceValues);
   const page = pageOf(world, params, fitting, ids.length > 0);
   const disks = visibleObjects(world, volumes, []);
-  return { reservationSet: setOf(reservations(page.items, disks)), ...page.next };
+  return { reservationSet: xmlList(reservations(page.items, disks)), ...page.next };
 };
 
 export const describeVolumes = (world: Ec2World, params: URLSearchParams): Tree => {
@@ -31,7 +31,7 @@ export const describeVolumes = (world: Ec2World, params: URLSearchParams): Tree 
   const unknown = ids.filter((id) => !seen.some((volume) => volume.id === id));
   if (unknown.length > 0) throw noSuchVolumes(unknown);
   const page = pageOf(world, params, filtered(seen, filtersOf(params), volumeValues), ids.length > 0);
-  return { volumeSet: setOf(page.items.map(volumeTree)), ...page.next };
+  return { volumeSet: xmlList(page.items.map(volumeTree)), ...page.next };
 };
 
 /** Instance families with a local disk have a `d` after their generation (except m6id, i4i, and is4gen). */
@@ -40,7 +40,7 @@ const LOCAL_DISKS = /^(?:[a-z]+\d[a-z]*d[a-z]*|i\d[a-z]*|is\d[a-z]*|d\d[a-z]*)\.
 export const describeInstanceTypes = (_world: Ec2World, params: URLSearchParams): Tree => {
   const asked = [...params].filter(([name]) => name.startsWith('InstanceType.')).map(([, type]) => type);
   return {
-    instanceTypeSet: setOf(
+    instanceTypeSet: xmlList(
       asked.map((type) => ({ instanceType: type, instanceStorageSupported: LOCAL_DISKS.test(type) })),
     ),
   };
@@ -58,7 +58,7 @@ const ageOf = (world: Ec2World): number => {
 const reservations = (instances: readonly Instance[], disks: readonly Volume[]): readonly Tree[] =>
   [...Map.groupBy(instances, (instance) => instance.reservation)].map(([reservationId, members]) => ({
     reservationId,
-    instancesSet: setOf(
+    instancesSet: xmlList(
       members.map((member) =>
         instanceTree(
           member,

@@ -9,12 +9,12 @@ const note = (world: Ec2World, what: string): void => {
   world.parts.ec2.violations.push({ at: world.now(), what });
 };
 
-export const noteDetached = (world: Ec2World, volume: string, from: Instance): void => {
+export const recordUnsafeDetach = (world: Ec2World, volume: string, from: Instance): void => {
   if (mayWrite(from, volume))
     note(world, `${volume} was detached from ${from.id}, whose guest is ${from.guest} and has it mounted`);
 };
 
-export const noteAttached = (world: Ec2World, volume: string, to: string): void => {
+export const recordUnsafeAttach = (world: Ec2World, volume: string, to: string): void => {
   for (const other of instancesIn(world)) {
     if (other.id !== to && mayWrite(other, volume)) {
       note(world, `${volume} was attached to ${to} while ${other.id}, whose guest is ${other.guest}, has it mounted`);

@@ -18,7 +18,7 @@ export const answerXml = (action: string, requestId: string, tree: Tree): string
 export const errorXml = (code: string, message: string, requestId: string): string =>
   HEAD + builder.build({ Response: { Errors: { Error: { Code: code, Message: message } }, RequestID: requestId } });
 
-export const setOf = (items: readonly Tree[]): Tree => ({ item: items });
+export const xmlList = (items: readonly Tree[]): Tree => ({ item: items });
 
 const CODES: Readonly<Record<InstanceState, number>> = {
   pending: 0,
@@ -52,8 +52,8 @@ export const instanceTree = (instance: Instance, volumes: readonly Volume[]): Tr
   placement: { availabilityZone: instance.zone },
   rootDeviceType: 'ebs',
   rootDeviceName: instance.rootDevice,
-  blockDeviceMapping: setOf(volumes.flatMap((volume) => mappingTree(volume, attachmentTo(volume, instance.id)))),
-  tagSet: setOf(Object.entries(instance.tags).map(([key, value]) => ({ key, value }))),
+  blockDeviceMapping: xmlList(volumes.flatMap((volume) => mappingTree(volume, attachmentTo(volume, instance.id)))),
+  tagSet: xmlList(Object.entries(instance.tags).map(([key, value]) => ({ key, value }))),
   hibernationOptions: { configured: instance.canHibernate },
   operator: { managed: instance.managed },
 });
@@ -89,6 +89,6 @@ export const volumeTree = (volume: Volume): Tree => ({
   createTime: time(volume.createdAt),
   multiAttachEnabled: volume.multiAttach,
   operator: { managed: volume.managed },
-  attachmentSet: setOf(volume.attachments.map((attachment) => attachmentTree(volume.id, attachment))),
-  tagSet: setOf(Object.entries(volume.tags).map(([key, value]) => ({ key, value }))),
+  attachmentSet: xmlList(volume.attachments.map((attachment) => attachmentTree(volume.id, attachment))),
+  tagSet: xmlList(Object.entries(volume.tags).map(([key, value]) => ({ key, value }))),
 });

@@ -1,5 +1,5 @@
 import { write } from '../history.ts';
-import { noteAttached, noteDetached } from './invariants.ts';
+import { recordUnsafeAttach, recordUnsafeDetach } from './invariants.ts';
 import { change, detachedFrom } from './instances.ts';
 import { beginOperation, endOperation, openOperations, operationNamed } from './operations.ts';
 import { GceRefusal, invalid, notReady } from './refusal.ts';
@@ -103,11 +103,12 @@ const endAttach = (world: GceWorld, instance: Instance, disk: Disk, attached: At
     { ...disk, users: [...disk.users, instance.path], attachedAt: world.now() },
     world.now(),
   );
-  if (attached.mode === 'READ_WRITE' && disk.accessMode !== 'READ_WRITE_MANY') noteAttached(world, disk.path, instance);
+  if (attached.mode === 'READ_WRITE' && disk.accessMode !== 'READ_WRITE_MANY')
+    recordUnsafeAttach(world, disk.path, instance);
 };
 
 const endDetach = (world: GceWorld, instance: Instance, disk: Disk): void => {
   change(world, instance, { disks: instance.disks.filter(({ source }) => source !== disk.path) });
   write(world.parts.gce.disks, disk.path, detachedFrom(world, disk, instance.path), world.now());
-  noteDetached(world, disk.path, instance);
+  recordUnsafeDetach(world, disk.path, instance);
 };

@@ -6,7 +6,7 @@ const mayWrite = (instance: Instance, disk: string): boolean =>
 
 const called = ({ path, id, guest }: Instance): string => `${path} (${id}), whose guest is ${guest}`;
 
-export const noteDetached = (world: GceWorld, disk: string, from: Instance): void => {
+export const recordUnsafeDetach = (world: GceWorld, disk: string, from: Instance): void => {
   if (mayWrite(from, disk))
     world.parts.gce.violations.push({
       at: world.now(),
@@ -14,7 +14,7 @@ export const noteDetached = (world: GceWorld, disk: string, from: Instance): voi
     });
 };
 
-export const noteAttached = (world: GceWorld, disk: string, to: Instance): void => {
+export const recordUnsafeAttach = (world: GceWorld, disk: string, to: Instance): void => {
   for (const other of instancesIn(world)) {
     if (other.id === to.id || !mayWrite(other, disk)) continue;
     world.parts.gce.violations.push({

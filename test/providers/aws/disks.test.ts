@@ -2,7 +2,7 @@ import { EC2Client, type Instance, type Volume } from '@aws-sdk/client-ec2';
 import { describe, expect, it } from 'vitest';
 import { Unavailable } from '../../../fencing/model/errors.ts';
 import { askWitnesses, attachedDisks, isAttachedTo, viewDisks, viewDisksOfAll } from '../../../providers/aws/disks.ts';
-import { answerXml, setOf } from '../../../sandbox/ec2/render.ts';
+import { answerXml, xmlList } from '../../../sandbox/ec2/render.ts';
 import { patient } from '../../sandbox/ec2/ec2-world.ts';
 
 /** What an instance and its volumes say about each other, field by field. */
@@ -73,11 +73,11 @@ it('a disk that only the machine names is shown, and left alone', () => {
   expect(attachedDisks(machine, null, [])).toEqual([]);
 });
 
-type Answered = Parameters<typeof setOf>[0];
+type Answered = Parameters<typeof xmlList>[0];
 
 /** EC2 that always answers with these volumes. */
 const answering = (volumes: Answered): EC2Client => {
-  const xml = answerXml('DescribeVolumes', 'request', { volumeSet: setOf(volumes) });
+  const xml = answerXml('DescribeVolumes', 'request', { volumeSet: xmlList(volumes) });
   const handler = {
     handle: async () => ({ response: { statusCode: 200, headers: {}, body: new TextEncoder().encode(xml) } }),
     updateHttpClientConfig: () => undefined,
@@ -88,11 +88,11 @@ const answering = (volumes: Answered): EC2Client => {
 };
 
 const [one, two] = ['vol-00000000000000001', 'vol-00000000000000002'];
-const free = (volumeId: string) => ({ volumeId, status: 'available', attachmentSet: setOf([]) });
+const free = (volumeId: string) => ({ volumeId, status: 'available', attachmentSet: xmlList([]) });
 const attachedTo = (instanceId: string, status: string | null = 'attached') => ({
   volumeId: one,
   status: 'in-use',
-  attachmentSet: setOf([{ instanceId, ...(status !== null && { status }) }]),
+  attachmentSet: xmlList([{ instanceId, ...(status !== null && { status }) }]),
 });
 
 describe('an answer about volumes', () => {
@@ -133,7 +133,7 @@ describe('an answer about volumes', () => {
     expect(await ask([{ ...attachedTo(other), status: 'available' }], [one])).toBe('none');
     const half = {
       ...attachedTo(other),
-      attachmentSet: setOf([
+      attachmentSet: xmlList([
         { instanceId: other, status: 'attached' },
         { instanceId: 'x', status: 'attached' },
       ]),
@@ -152,7 +152,7 @@ describe('the view of volumes for a diagnosis', () => {
       status: 'in-use',
       availabilityZone: 'eu-central-1a',
       multiAttachEnabled: 'true',
-      attachmentSet: setOf([
+      attachmentSet: xmlList([
         { instanceId: other, status: 'attached', attachTime: since },
         { instanceId: machine, status: 'detached' },
       ]),

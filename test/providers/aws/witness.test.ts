@@ -2,7 +2,7 @@ import { EC2Client } from '@aws-sdk/client-ec2';
 import { describe, expect, it } from 'vitest';
 import type { Witness } from '../../../fencing/model/machine.ts';
 import { askWitnesses } from '../../../providers/aws/disks.ts';
-import { answerXml, setOf } from '../../../sandbox/ec2/render.ts';
+import { answerXml, xmlList } from '../../../sandbox/ec2/render.ts';
 
 interface Seen {
   readonly status: string;
@@ -17,9 +17,9 @@ const clientSeeing = (seen: readonly Seen[]): EC2Client => {
   const volumes = seen.map(({ status, at = [], attachment = 'attached' }, n) => ({
     volumeId: `vol-abcd111${n}`,
     status,
-    attachmentSet: setOf(at.map((instanceId) => ({ instanceId, status: attachment }))),
+    attachmentSet: xmlList(at.map((instanceId) => ({ instanceId, status: attachment }))),
   }));
-  const xml = answerXml('DescribeVolumes', 'request', { volumeSet: setOf(volumes) });
+  const xml = answerXml('DescribeVolumes', 'request', { volumeSet: xmlList(volumes) });
   const handler = {
     handle: async () => ({ response: { statusCode: 200, headers: {}, body: new TextEncoder().encode(xml) } }),
     updateHttpClientConfig: () => undefined,
