@@ -76,8 +76,7 @@ const ladder: readonly Rule[] = [
   missingNeedsWitness, // "not found" is proof only if all disks that were attached to the machine confirm it
   generationUnknown, // without a boot generation, the next boot would look the same
   secondReadPending, // a state that also appears during a start takes two reads
-  // Another boot on the Node of a machine that was off all the time is another machine's: never a new fence.
-  bootContradicts,
+  bootContradicts, // another boot on the Node of a machine that has been off since is the boot of another machine
   leaseContradicts, // a kubelet that renews its Lease contradicts the cloud: stops
   kubeletNotSilent, // "not found" takes a kubelet that has been silent for a minute
   inUseAfterTermination, // a Node that was in use long after its machine was terminated is another machine's
