@@ -4,12 +4,6 @@ import type { DiagnosedCloud } from '../../diagnosis/ports.ts';
 import { PermissionDenied, Throttled, Unavailable } from '../../fencing/model/errors.ts';
 import { lookInTerritories, type Territories, type Territory } from '../../providers/aws/territories.ts';
 import { missingMachineFacts } from '../../providers/aws/power.ts';
-import { viewDisks } from '../../providers/azure/disks.ts';
-import { AZURE_DISK } from '../../sandbox/azure-sandbox.ts';
-import { inProcessClient } from '../../sandbox/azure/in-process-client.ts';
-import { addDisk } from '../../sandbox/azure/scenario.ts';
-import { diskIn } from '../../sandbox/azure/state.ts';
-import { azureWorld, clientsOf, cloudOf as azureCloudOf } from '../sandbox/azure/azure-world.ts';
 import { cloudOf, ec2World } from '../sandbox/ec2/ec2-world.ts';
 
 const KNOWN = 'i-0123456789abcdef0';
@@ -65,44 +59,6 @@ it('asks once more, only for what is left out together with others', async () =>
 
 describe('what may not be asked for hides nothing else:', () => {
   const signal = new AbortController().signal;
-
-  it('a disk of Azure whose resource group denies the read', async () => {
-    const world = azureWorld();
-    const volumes = Array.from({ length: 5 }, () => {
-      const handle = diskIn(world, addDisk(world))?.armId ?? '';
-      return { driver: AZURE_DISK, handle };
-    });
-    const secret = volumes[2]?.handle.split('/').at(-1) ?? '';
-    const server = inProcessClient(world);
-    const clients = clientsOf(world, {
-      httpClient: {
-        sendRequest: async (request) => {
-          const answer = await server.sendRequest(request);
-          if (!request.url.includes(secret)) return answer;
-          const error = { code: 'AuthorizationFailed', message: `no authorization over the scope ${secret}` };
-          return { ...answer, status: 403, bodyAsText: JSON.stringify({ error }) };
-        },
-      },
-    });
-    const memory = createCloudMemory({
-      cloud: {
-        rules: azureCloudOf(world),
-        look: async () => [],
-        disks: (some, stop) => viewDisks(clients, some, stop),
-      },
-      signal,
-    });
-    await memory.askWitnesses(volumes);
-    const found = volumes.map((volume) => memory.disk(volume));
-    expect(found.map((disk) => (disk === 'unread' ? disk : disk?.state))).toEqual([
-      'Unattached',
-      'Unattached',
-      'unread',
-      'Unattached',
-      'Unattached',
-    ]);
-    expect(memory.unread()).toEqual([expect.stringContaining(`no authorization over the scope ${secret}`)]);
-  });
 
   /** A cloud that denies some machines, each in its own words, as Azure and Google Cloud do. */
   const asking = (answer: (machines: readonly string[]) => Error | null) => {
