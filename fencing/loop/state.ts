@@ -6,6 +6,7 @@ import type { Policy } from '../model/policy.ts';
 import type { Reason, ReasonCode } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { podsWanting } from '../rules/pods.ts';
+import { vouchReasonWith } from '../rules/proof.ts';
 import type { Memory, Moment, Request, View } from '../rules/view.ts';
 
 /** The state of a run, and how reads of the machine or the cluster change it. */
@@ -193,10 +194,6 @@ const firstSeenStopping = (
   return power === 'unknown' ? firstStopping : null;
 };
 
-/** Returns whether a person's statement counts: of this run or, if the configuration allows vouching, in the record. */
-const isVouched = ({ request, record, policy }: RunState): boolean =>
-  request.vouched !== null || (policy.vouching === 'accepted' && (record?.vouched ?? null) !== null);
-
 /**
  * Adds a read of the machine. The proof ends if a read says off for another generation, or does not say off. If the
  * boot or the power state changed, the run discards the facts about the cluster. The witness is asked again, so that
@@ -205,7 +202,9 @@ const isVouched = ({ request, record, policy }: RunState): boolean =>
 export const withMachineRead = (state: RunState, machine: Observation<MachineFacts>, now: Moment): RunState => {
   const { power, generation } = machine.value;
   const { memory } = state;
-  const off = offStates.has(power) || (isVouched(state) && (power === 'unknown' || power === 'suspended'));
+  const off =
+    offStates.has(power) ||
+    (vouchReasonWith(state.record, state) !== null && (power === 'unknown' || power === 'suspended'));
   const same = off && memory.firstOff !== null && memory.firstOff.generation === generation;
   const firstOff = same ? memory.firstOff : off ? { ...now, generation } : null;
   const { lease, leaseSince } = same ? memory : UNREAD_LEASE;

@@ -22,8 +22,13 @@ import { type Decision, refuse, type Rule, type View, wait } from './view.ts';
  * record of the fence that the run continues. A statement in the record counts only while the configuration allows
  * vouching. A fence continues without it if the cloud has proven the machine off in the meantime.
  */
-export const vouchReason = (view: View): string | null =>
-  view.request.vouched ?? (view.policy.vouching === 'accepted' ? (currentRecord(view)?.vouched ?? null) : null);
+export const vouchReasonWith = (
+  record: FenceRecord | null,
+  { request, policy }: Pick<View, 'request' | 'policy'>,
+): string | null => request.vouched ?? (policy.vouching === 'accepted' ? (record?.vouched ?? null) : null);
+
+/** Returns the same with the record on the Node, or the one that this run remembers. */
+export const vouchReason = (view: View): string | null => vouchReasonWith(currentRecord(view), view);
 
 /** Returns every identity source that may show the location of the machine and that names exactly this machine. */
 const ownIdentitySources = ({ cluster: { node, volumes }, machine, identityRules }: View): readonly IdentitySource[] =>
