@@ -5,10 +5,10 @@ import { spawn } from 'node:child_process';
  * has learned, so that it only checks what has changed.
  */
 const checks: Readonly<Record<string, string>> = {
-  style: 'oxlint --type-aware --deny-warnings',
+  style: 'npm run --silent lint',
   types: 'tsc -p . --incremental --tsBuildInfoFile node_modules/.cache/check.tsbuildinfo',
   'architecture and docs': 'vitest run --project unit test/architecture/directions.test.ts test/docs',
-  format: 'oxfmt --check',
+  format: 'npm run --silent format:check',
 };
 
 const begun = Date.now();

@@ -18,6 +18,7 @@ import {
   addUnplaced,
   at,
   attachFailed,
+  held,
   mountPending,
   rollout,
   twoNodes,
@@ -47,21 +48,9 @@ const containerWaits = (world: AwsWorld, pod: string, reason: string): void => {
   });
 };
 
-/** The pod `app` has the volume on the other Node, and `next` waits for it. */
-const held = () => {
-  const begun = twoNodes();
-  const { world, node, other } = begun;
-  addPod(world, 'app', other);
-  settle(world);
-  world.advance(60_000);
-  addPod(world, 'next', node);
-  world.advance(300_000);
-  return begun;
-};
-
 describe('a pod has the volume, although it does not run', () => {
   it.each(['CrashLoopBackOff', 'ImagePullBackOff'])('its container waits: %s', async (reason) => {
-    const { world, other } = held();
+    const { world, other } = held(300_000);
     containerWaits(world, 'app', reason);
     const cause = theCause(await diagnoseSandbox(world, NEXT));
     expect(cause).toMatchObject({ kind: 'shared-claim', confidence: 'proved', ending: 'by-person' });
@@ -79,7 +68,7 @@ describe('a pod has the volume, although it does not run', () => {
   });
 
   it('has an hour to end, and nothing is broken', async () => {
-    const { world, other } = held();
+    const { world, other } = held(300_000);
     keepStatuses(world);
     edit(world, 'pods', ['app', 'default'], ({ metadata }) => {
       metadata.deletionTimestamp = at(world, 3_000_000);

@@ -8,25 +8,13 @@ import { settle } from '../../sandbox/cluster/settle.ts';
 import { stopMachine } from '../simulation/incidents.ts';
 import { theCause } from './any-rig.ts';
 import { diagnoseSandbox, edit } from './rig.ts';
-import { addPod, addPodEvent, addUnplaced, at, attachmentOn, twoNodes, unanswered } from './scenes.ts';
+import { addPod, addPodEvent, addUnplaced, at, attachmentOn, held, twoNodes, unanswered } from './scenes.ts';
 
 /** Clusters in which the loudest sign misleads, and in which a wrong answer may cost data. */
 
 const forceDelete = (world: AwsWorld, name: string): void => {
   const pod = getObject(world, 'pods', name, 'default');
   if (pod) writerAs(world, 'person').remove('pods', pod, 0);
-};
-
-/** The pod `app` runs on the other Node, and `next` waits for its volume since `waits` ms. */
-const held = (waits = 120_000) => {
-  const begun = twoNodes();
-  const { world, node, other } = begun;
-  addPod(world, 'app', other);
-  settle(world);
-  world.advance(60_000);
-  addPod(world, 'next', node);
-  world.advance(waits);
-  return begun;
 };
 
 const NEXT = 'pod/default/next';

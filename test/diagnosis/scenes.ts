@@ -165,3 +165,15 @@ export const addClaimEvent = (world: AwsWorld, reason: string, note: string): vo
   const claim = getObject(world, 'persistentvolumeclaims', 'app-data', 'default');
   addEvent(world, { kind: 'PersistentVolumeClaim', name: 'app-data', uid: claim?.metadata.uid ?? '' }, reason, note);
 };
+
+/** The pod `app` runs on the other Node, and `next` waits for its volume since `waits` ms. */
+export const held = (waits = 120_000) => {
+  const begun = twoNodes();
+  const { world, node, other } = begun;
+  addPod(world, 'app', other);
+  settle(world);
+  world.advance(60_000);
+  addPod(world, 'next', node);
+  world.advance(waits);
+  return begun;
+};
