@@ -197,8 +197,8 @@ export const isOnlyPowerOff = ({ fence, state, steps }: Incident): boolean => {
 
 const MAY_PRECEDE: ReadonlySet<string> = new Set(['power-off', 'note-stopping']);
 
-/** Returns whether a run began the fence. */
-export const beginsFence = ({ fence, steps }: Incident): boolean => fence !== null && endsOf(steps, 'mark').length > 0;
+/** Returns when the machine was last powered off (ISO time). Empty if it was not. */
+export const lastPowerOff = ({ steps }: Incident): string => endsOf(steps, 'power-off').at(-1) ?? '';
 
 /** Returns the incident of a machine that was powered off, if no fence followed: it ended without one. */
 export const endedWithoutFence = (incident: Incident, now: number): Incident => {

@@ -3,7 +3,7 @@ import { InvalidInput, Unavailable } from '../fencing/model/errors.ts';
 import { jsonTextSchema } from '../fencing/model/json-text.ts';
 import { type Announcement, announcementsOf } from './announcement.ts';
 import { type Incident, objectNameOf, parseIncident } from './incident.ts';
-import { beginsFence, endedWithoutFence, isOnlyPowerOff, joined } from './join.ts';
+import { endedWithoutFence, isOnlyPowerOff, joined, lastPowerOff } from './join.ts';
 import type { IncidentObject } from './source.ts';
 import { type Aftermath, isWatched, withAftermath } from './watch.ts';
 
@@ -155,26 +155,39 @@ export const keepIncident = async (shown: Incident, keeper: IncidentKeeper, sign
   const { objects } = keeper;
   const note = powerOffNote(shown);
   if (isOnlyPowerOff(shown)) return notePowerOff(note, shown, objects, signal);
-  const stored = beginsFence(shown) ? await objects.read(note, signal) : null;
-  const earlier = stored && parseIncident(stored.text);
-  const whole = earlier ? joined(shown, earlier) : shown;
+  const noted = shown.fence === null ? null : await notedBefore(shown, note, objects, signal);
+  const whole = noted ? joined(shown, noted) : shown;
   await withNotes({ name: objectNameOf(shown), change: (before) => joined(before, whole) }, keeper, signal);
-  if (stored) await objects.remove(note, signal);
+  if (noted) await objects.remove(note, signal);
 };
 
 /** The fence of a machine that was powered off has another boot's name on some clouds, so its note has none. */
 const powerOffNote = ({ cluster, machine }: Incident): string =>
   `${POWERED_OFF}${encodeURIComponent(cluster ?? '-')}/${encodeURIComponent(machine)}`;
 
-/** What was done before the fence waits in a note for the run that begins it. */
+/** What was done before the fence waits in a note for a run of that fence. */
 const notePowerOff = async (
   name: string,
   shown: Incident,
   objects: ObjectStore,
   signal: AbortSignal,
 ): Promise<void> => {
+  await changed({ name, change: (before) => joined(before, shown), first: async () => undefined }, objects, signal);
+};
+
+/**
+ * Returns what a power-off left in the note if the fence began after it. The run that began the fence may have died
+ * before it took the note, so any later run of that fence takes it.
+ */
+const notedBefore = async (
+  { begun }: Incident,
+  name: string,
+  objects: ObjectStore,
+  signal: AbortSignal,
+): Promise<Incident | null> => {
   const stored = await objects.read(name, signal);
-  await objects.write(name, `${JSON.stringify(shown)}\n`, stored?.version ?? null, signal);
+  const noted = stored && parseIncident(stored.text);
+  return noted && begun !== null && lastPowerOff(noted) <= begun ? noted : null;
 };
 
 /** A fence begins within minutes of the power-off (ms), or a person should look. */
@@ -195,7 +208,7 @@ export const keepPowerOff = async (
   const stored = await objects.read(name, signal);
   const noted = stored && parseIncident(stored.text);
   if (noted) {
-    if (now - Date.parse(noted.ends[0]?.at ?? '') < FENCE_FOLLOWS_MS) return;
+    if (now - Date.parse(lastPowerOff(noted)) < FENCE_FOLLOWS_MS) return;
     const over = endedWithoutFence(noted, now);
     await withNotes({ name: objectNameOf(over), change: (before) => joined(before, over) }, keeper, signal);
   }

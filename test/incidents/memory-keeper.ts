@@ -11,7 +11,7 @@ export interface MemoryKeeper {
   readonly told: Announcement[];
   /** The names of all objects. */
   readonly names: () => readonly string[];
-  /** How many writes there were. */
+  /** How often an incident was written. */
   readonly writes: () => number;
   /** What happens before each call, such as a fault. */
   readonly trouble: { before: (signal: AbortSignal) => Promise<void> };
@@ -22,6 +22,7 @@ export const memoryKeeper = (): MemoryKeeper => {
   const told: Announcement[] = [];
   const trouble: MemoryKeeper['trouble'] = { before: async () => undefined };
   let writes = 0;
+  let versions = 0;
   return {
     told,
     trouble,
@@ -39,7 +40,8 @@ export const memoryKeeper = (): MemoryKeeper => {
         write: async (name, text, over, signal) => {
           await trouble.before(signal);
           if ((objects.get(name)?.version ?? null) !== over) return false;
-          objects.set(name, { text, version: `${(writes += name.startsWith('incidents/') ? 1 : 0)}` });
+          objects.set(name, { text, version: `${(versions += 1)}` });
+          if (name.startsWith('incidents/')) writes += 1;
           return true;
         },
         remove: async (name, signal) => {

@@ -2,19 +2,21 @@ import { describe, expect, it } from 'vitest';
 import { because } from '../../fencing/model/reason.ts';
 import type { Outcome, StepReport } from '../../fencing/model/outcome.ts';
 import { announcementsOf } from '../../incidents/announcement.ts';
-import { joined } from '../../incidents/join.ts';
+import { isOnlyPowerOff, joined } from '../../incidents/join.ts';
+import { keepIncident, keepPowerOff } from '../../incidents/keep.ts';
 import { incidentOfRun, emptyRunLog } from '../../incidents/of-run.ts';
 import { type Aftermath, isWatched, withAftermath } from '../../incidents/watch.ts';
 import { attachment, cluster, node, NOW, volume } from '../fencing/view-builder.ts';
 import { stopped } from '../simulation/incidents.ts';
 import { freshRun, portsOver } from '../simulation/rig.ts';
+import { memoryKeeper } from './memory-keeper.ts';
 import { record, sweepOccasion } from './recorded.ts';
 
-const stepped = (step: StepReport['step'], target: string): StepReport => ({
+const stepped = (step: StepReport['step'], target: string, at = NOW - 20_000): StepReport => ({
   step,
   target,
   because: because('stopping', 'the machine is stopping'),
-  at: NOW - 20_000,
+  at,
   ms: 10,
   result: 'done',
   message: null,
@@ -87,5 +89,67 @@ describe('a run that waits without a fence', () => {
     const both = joined(after, { ...later, ends });
     expect(both).toMatchObject({ state: 'fenced', ends: [{}, { run: 'watch' }, { run: 'another' }] });
     expect(withAftermath(both, { ...detached, nodeGone: true }, NOW + 80_000)).toBe(both);
+  });
+});
+
+describe('the note of a power-off', () => {
+  const { signal } = new AbortController();
+  const MINUTE = 60_000;
+
+  const poweredOffAt = async (at: number) => {
+    const incident = await waitingAfter(stepped('power-off', 'machine/i-1', at));
+    if (!incident || !isOnlyPowerOff(incident)) throw new Error('a machine that was powered off leaves an incident');
+    return incident;
+  };
+
+  /** A fence of the same machine that began at that time, as a run sees it that did not begin it. */
+  const fencedSince = async (begun: number) => {
+    const { incident } = await record(stopped(), sweepOccasion);
+    if (!incident) throw new Error('a fence leaves an incident');
+    const steps = incident.steps.filter(({ step }) => step !== 'mark');
+    return { ...incident, steps, begun: new Date(begun).toISOString() };
+  };
+
+  const notesIn = (names: readonly string[]) => names.filter((name) => name.startsWith('notes/powered-off/'));
+
+  /** The sweep looks at each note. */
+  const sweptAt = async (now: number, { keeper, names }: ReturnType<typeof memoryKeeper>) => {
+    for (const name of notesIn(names())) await keepPowerOff({ name, written: null }, now, keeper, signal);
+  };
+
+  it('keeps both power-offs if two runs write it at the same time', async () => {
+    const memory = memoryKeeper();
+    const [one, other] = [await poweredOffAt(NOW), await poweredOffAt(NOW + 1_000)];
+    await Promise.all([one, other].map((shown) => keepIncident(shown, memory.keeper, signal)));
+    await sweptAt(NOW + 16 * MINUTE, memory);
+    expect(memory.incidents()).toMatchObject([{ steps: [{ step: 'power-off' }, { step: 'power-off' }] }]);
+  });
+
+  it('waits for a fence since the last power-off, not since the first', async () => {
+    const memory = memoryKeeper();
+    await keepIncident(await poweredOffAt(NOW), memory.keeper, signal);
+    await keepIncident(await poweredOffAt(NOW + 10 * MINUTE), memory.keeper, signal);
+    await sweptAt(NOW + 16 * MINUTE, memory);
+    expect(memory.incidents()).toEqual([]);
+    await sweptAt(NOW + 26 * MINUTE, memory);
+    expect(memory.incidents()).toMatchObject([{ state: 'failed' }]);
+    expect(notesIn(memory.names())).toEqual([]);
+  });
+
+  it('is taken by a later run of the fence if the run that began it died', async () => {
+    const memory = memoryKeeper();
+    await keepIncident(await poweredOffAt(NOW), memory.keeper, signal);
+    await keepIncident(await fencedSince(NOW + MINUTE), memory.keeper, signal);
+    expect(memory.incidents()[0]?.steps.map(({ step }) => step)).toContain('power-off');
+    await sweptAt(NOW + 16 * MINUTE, memory);
+    expect(memory.incidents()).toMatchObject([{ state: 'fenced' }]);
+  });
+
+  it('is not taken by an earlier fence', async () => {
+    const memory = memoryKeeper();
+    await keepIncident(await poweredOffAt(NOW), memory.keeper, signal);
+    await keepIncident(await fencedSince(NOW - MINUTE), memory.keeper, signal);
+    expect(memory.incidents()[0]?.steps.map(({ step }) => step)).not.toContain('power-off');
+    expect(notesIn(memory.names())).toHaveLength(1);
   });
 });
