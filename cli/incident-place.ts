@@ -1,4 +1,4 @@
-import { openIncidents, openTestChain } from '../config/clouds.ts';
+import { openIncidents, openTestChain } from '../app/clouds.ts';
 import { readVariable } from '../config/environment.ts';
 import type { Configuration } from '../config/schema.ts';
 import {

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
-import { cloudNames } from '../config/clouds.ts';
+import { cloudNames } from '../app/clouds.ts';
 import { parseDuration } from '../config/schema.ts';
 import { shorten } from '../fencing/model/reason.ts';
 import { withSafeLines, type Terminal, readOutputOptions, reportFailure } from './answer.ts';

@@ -8,7 +8,7 @@ import type { CallClock } from '../kubernetes/connection.ts';
 import { type Inventory, type InventoryNode, readInventory } from '../kubernetes/readings/inventory.ts';
 import type { CloudPlugin } from '../providers/plugin.ts';
 import type { SeenCluster, SeenNode, StageWriter } from '../providers/stage.ts';
-import { openClouds, registeredClouds } from '../config/clouds.ts';
+import { openClouds, registeredClouds } from '../app/clouds.ts';
 import { readVariable } from '../config/environment.ts';
 
 /** Reads the clusters of a kubeconfig, and asks their cloud about the machines. Writes nothing. */

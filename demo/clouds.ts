@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cloudNames } from '../config/clouds.ts';
+import { cloudNames } from '../app/clouds.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import { demoToJson, tableLines, verdictLines } from './table.ts';

@@ -1,4 +1,4 @@
-import type { OpenCluster } from '../config/open-clusters.ts';
+import type { OpenCluster } from '../app/open-clusters.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import type { IncidentKeeper, TellingKeeper } from '../incidents/keep.ts';

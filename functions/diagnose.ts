@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { runDiagnosis, runStatus } from '../config/diagnose.ts';
+import { runDiagnosis, runStatus } from '../app/diagnose.ts';
 import { answerJson, type AnswerJson } from '../diagnosis/answer.ts';
 import { statusJson, type StatusJson } from '../diagnosis/status.ts';
 import { parseTarget } from '../diagnosis/target.ts';

@@ -1,6 +1,6 @@
 import { counted } from '../fencing/model/reason.ts';
 import { z } from 'zod';
-import { runDoctorChecks, runAccessChecks } from '../config/doctor.ts';
+import { runDoctorChecks, runAccessChecks } from '../app/doctor.ts';
 import { listFences } from '../diagnosis/by-name.ts';
 import { CloudfenceError, InvalidInput, Refused } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { searchPorts, releaseNamed } from '../config/diagnose.ts';
+import { searchPorts, releaseNamed } from '../app/diagnose.ts';
 import { machineNamed } from '../diagnosis/by-name.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { NamingDependencies } from './dependencies.ts';

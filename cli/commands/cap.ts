@@ -1,7 +1,7 @@
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import { timing, type Policy } from '../../fencing/model/policy.ts';
 import type { CapControl, CapStatus } from '../../kubernetes/ledger.ts';
-import type { OpenCluster } from '../../config/open-clusters.ts';
+import type { OpenCluster } from '../../app/open-clusters.ts';
 import type { Terminal } from '../answer.ts';
 import { withSession, type CommonOptions, type Session } from '../session.ts';
 

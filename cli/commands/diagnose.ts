@@ -1,12 +1,12 @@
 import { statusJson, statusLines, type FenceStatus, type Status } from '../../diagnosis/status.ts';
-import { runStatus, runDiagnosis } from '../../config/diagnose.ts';
+import { runStatus, runDiagnosis } from '../../app/diagnose.ts';
 import type { ReasonCode } from '../../fencing/model/reason.ts';
 import { type Terminal, NEEDS_PERSON, STILL_WAITING } from '../answer.ts';
 import { withSession, type CommonOptions, type Session } from '../session.ts';
 import { answerJson, answerLines, type AnswerJson } from '../../diagnosis/answer.ts';
 import { parseTarget } from '../../diagnosis/target.ts';
 import { type Check, doctorReport, reportLines } from '../../providers/check.ts';
-import { runDoctorChecks } from '../../config/doctor.ts';
+import { runDoctorChecks } from '../../app/doctor.ts';
 import { newRunId } from '../../config/environment.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import { tryTestEvent } from '../../functions/test-event.ts';

@@ -7,7 +7,7 @@ import { conductDrill } from '../../drill/run.ts';
 import type { DrillOptions, DrillResult, DrillTools } from '../../drill/tools.ts';
 import { InvalidInput, InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { listSome } from '../../fencing/model/reason.ts';
-import { searchPorts } from '../../config/diagnose.ts';
+import { searchPorts } from '../../app/diagnose.ts';
 import { type Terminal, INTERRUPTED, NEEDS_PERSON } from '../answer.ts';
 import { openCloudsOf, withSession, type CommonOptions, type Session } from '../session.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
@@ -16,7 +16,7 @@ import type { Ports } from '../../fencing/loop/ports.ts';
 import { runAll } from '../../fencing/loop/run.ts';
 import { createDrillCluster } from '../../kubernetes/drill/cluster.ts';
 import type { OpenedCloud } from '../../providers/plugin.ts';
-import type { OpenCluster } from '../../config/open-clusters.ts';
+import type { OpenCluster } from '../../app/open-clusters.ts';
 import { newRunId } from '../../config/environment.ts';
 
 export interface DrillCommandOptions extends CommonOptions {

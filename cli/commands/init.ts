@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { kubeConfigsIn, linkFromFiles } from '../../config/connect-cluster.ts';
+import { kubeConfigsIn, linkFromFiles } from '../../app/connect-cluster.ts';
 import { readEnvironment } from '../../config/environment.ts';
 import { describeUnreadable, kubeconfigFiles } from '../../config/settings.ts';
 import { type Survey, survey } from '../survey.ts';

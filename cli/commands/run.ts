@@ -11,7 +11,7 @@ import { printOutcomes, printOutcome, type Terminal, outcomeOfError } from '../a
 import { storeCommandIncidents } from '../incident-place.ts';
 import { openCloudsOf, withSession, type CommonOptions, type Session } from '../session.ts';
 import { machineNamed, type NamedMachine, listFences } from '../../diagnosis/by-name.ts';
-import { searchPorts, releaseFenced, releaseNamed, type ReleaseTools } from '../../config/diagnose.ts';
+import { searchPorts, releaseFenced, releaseNamed, type ReleaseTools } from '../../app/diagnose.ts';
 import type { Outcome } from '../../fencing/model/outcome.ts';
 import { beginsNothing } from '../../fencing/model/policy.ts';
 import { sweep as sweepAll, type SweepOutcome } from '../../fencing/sweep/sweep.ts';

@@ -2,7 +2,7 @@ import type { LambdaClient } from '@aws-sdk/client-lambda';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { z } from 'zod';
 import { readEnvironment, readList, readVariable, newRunId, systemClock } from '../../config/environment.ts';
-import { connectClustersAhead, openClusters } from '../../config/open-clusters.ts';
+import { connectClustersAhead, openClusters } from '../../app/open-clusters.ts';
 import { policyOf } from '../../config/schema.ts';
 import { loadFunctionSettings } from '../../config/settings.ts';
 import { InvalidConfiguration, Refused } from '../../fencing/model/errors.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readList, readTimeLimit, readVariable, newRunId, systemClock } from '../../config/environment.ts';
-import { connectClustersAhead, openClusters } from '../../config/open-clusters.ts';
+import { connectClustersAhead, openClusters } from '../../app/open-clusters.ts';
 import { policyOf } from '../../config/schema.ts';
 import { loadFunctionSettings } from '../../config/settings.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { checkSchema, describeFailedChecks } from '../../providers/check.ts';
-import { cloudNames } from '../../config/clouds.ts';
+import { cloudNames } from '../../app/clouds.ts';
 import { parseConfiguration } from '../../config/configuration-text.ts';
 import type { Configuration } from '../../config/schema.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';

@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const rooms = [
+  'app',
   'cli',
   'config',
   'demo',

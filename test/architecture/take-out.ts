@@ -21,7 +21,7 @@ const belongsTo = (words: readonly string[], file: string): boolean =>
   file.split(/[/.-]/).some((part) => words.includes(part));
 
 /** The only list of clouds. */
-const LIST = 'config/clouds.ts';
+const LIST = 'app/clouds.ts';
 /** Matches a line such as `azure: async () => (await import(…)).azure,`. */
 const REGISTRATION = /^\s+\w+: async \(\) => .*import\('([^']+)'\).*,$/;
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
-import { cloudNames } from '../../config/clouds.ts';
+import { cloudNames } from '../../app/clouds.ts';
 import type { BenchedCloud } from './functions.ts';
 
 /** The clouds whose functions are measured: those with a file `<cloud>-functions.ts`. */

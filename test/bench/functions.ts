@@ -74,7 +74,7 @@ const FENCES = 3;
 const program = fileURLToPath(new URL('function-process.cjs', import.meta.url));
 
 /**
- * The Kubernetes client, and what else only the access to a cluster needs. It is named after config/connect-cluster.ts.
+ * The Kubernetes client, and what else only the access to a cluster needs. It is named after app/connect-cluster.ts.
  */
 export const isKubernetesPart = (file: string): boolean => path.basename(file).startsWith('connect-cluster-');
 

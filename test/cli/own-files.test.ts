@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { withOwnPaths } from '../../cli/answer.ts';
-import { registeredClouds } from '../../config/clouds.ts';
+import { registeredClouds } from '../../app/clouds.ts';
 import type { SeenCluster } from '../../providers/stage.ts';
 
 const next = 'kubectl apply -f infra/kubernetes/rbac.yaml   # in cluster prod';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { readTimeLimit } from '../../config/environment.ts';
-import { linkFromFiles } from '../../config/connect-cluster.ts';
+import { linkFromFiles } from '../../app/connect-cluster.ts';
 import { loadFunctionSettings, loadSettings } from '../../config/settings.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 

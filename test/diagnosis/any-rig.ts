@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import { answerJson, answerLines, answerSchema, type FindingJson } from '../../diagnosis/answer.ts';
 import { parseTarget } from '../../diagnosis/target.ts';
-import { registeredClouds } from '../../config/clouds.ts';
-import { type DiagnosisTools, runDiagnosis } from '../../config/diagnose.ts';
+import { registeredClouds } from '../../app/clouds.ts';
+import { type DiagnosisTools, runDiagnosis } from '../../app/diagnose.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { type ClusterOptions, openConnection, createCluster } from '../../kubernetes/cluster.ts';

@@ -1,4 +1,4 @@
-import type { DiagnosisTools } from '../../config/diagnose.ts';
+import type { DiagnosisTools } from '../../app/diagnose.ts';
 import { viewDisks } from '../../providers/aws/disks.ts';
 import { apiOf } from '../../sandbox/aws-sandbox.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';

@@ -1,4 +1,4 @@
-import type { DiagnosisTools } from '../../config/diagnose.ts';
+import type { DiagnosisTools } from '../../app/diagnose.ts';
 import { viewDisks } from '../../providers/azure/disks.ts';
 import { apiOf, SANDBOX_SUBSCRIPTION } from '../../sandbox/azure-sandbox.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';

@@ -1,4 +1,4 @@
-import type { DiagnosisTools } from '../../config/diagnose.ts';
+import type { DiagnosisTools } from '../../app/diagnose.ts';
 import { PermissionDenied } from '../../fencing/model/errors.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import type { ClusterOptions } from '../../kubernetes/cluster.ts';

@@ -1,4 +1,4 @@
-import type { DiagnosisTools } from '../../config/diagnose.ts';
+import type { DiagnosisTools } from '../../app/diagnose.ts';
 import { viewDisks } from '../../providers/gcp/disks.ts';
 import { apiOf } from '../../sandbox/gce-sandbox.ts';
 import { suspend } from '../../sandbox/gce/instances.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DiagnosisTools } from '../../config/diagnose.ts';
+import type { DiagnosisTools } from '../../app/diagnose.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runStatus } from '../../config/diagnose.ts';
+import { runStatus } from '../../app/diagnose.ts';
 import { statusJson, statusLines } from '../../diagnosis/status.ts';
 import type { ReadClusterStanding } from '../../diagnosis/ports.ts';
 import { ClusterUnavailable } from '../../fencing/model/errors.ts';

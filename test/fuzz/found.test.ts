@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { linkFromText } from '../../config/connect-cluster.ts';
+import { linkFromText } from '../../app/connect-cluster.ts';
 import { parseConfiguration } from '../../config/configuration-text.ts';
 import { ClusterUnavailable, InvalidConfiguration, InvalidInput } from '../../fencing/model/errors.ts';
 import { toCloudfenceError as fromEc2 } from '../../providers/aws/errors.ts';

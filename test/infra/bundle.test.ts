@@ -101,7 +101,7 @@ describe('a bundle', () => {
   });
 
   it('calls Kubernetes without undici, and holds no drill', async () => {
-    await bundleFunction(root, 'config/open-clusters.ts', folder);
+    await bundleFunction(root, 'app/open-clusters.ts', folder);
     const part = (await readdir(folder)).find((name) => name.startsWith('connect-cluster-')) ?? 'none';
     const code = (await readFile(path.join(folder, part), 'utf8')).toLowerCase();
     expect(['llhttp', 'undici.error', 'cloudfence-drill'].filter((trace) => code.includes(trace))).toEqual([]);

@@ -19,6 +19,7 @@ const rooms = [
   'kubernetes',
   'transport',
   'config',
+  'app',
   'functions',
   'infra',
   'stages',

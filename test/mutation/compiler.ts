@@ -17,6 +17,7 @@ const COPIED = [
   'kubernetes',
   'transport',
   'config',
+  'app',
   'drill',
 ];
 

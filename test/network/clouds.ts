@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
-import { cloudNames } from '../../config/clouds.ts';
+import { cloudNames } from '../../app/clouds.ts';
 import type { CloudStage, Start } from './stage.ts';
 
 /** The clouds on which round trips are counted: those with a file `<cloud>-stage.ts`. */

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { connectCluster } from '../../../config/connect-cluster.ts';
+import { connectCluster } from '../../../app/connect-cluster.ts';
 import { callClock } from '../../../kubernetes/connection.ts';
 import { azureAccess } from '../../../providers/azure/plugin/access.ts';
 import { gcpAccess } from '../../../providers/gcp/plugin/access.ts';

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { stringify } from 'yaml';
-import { linkFromText } from '../../../config/connect-cluster.ts';
+import { linkFromText } from '../../../app/connect-cluster.ts';
 import { parseConfiguration } from '../../../config/configuration-text.ts';
 import { policyOf } from '../../../config/schema.ts';
 import { linkFromKubeConfigs } from '../../../kubernetes/access.ts';

@@ -1,4 +1,4 @@
-import { readEventOfAnyCloud } from '../../../config/any-cloud.ts';
+import { readEventOfAnyCloud } from '../../../app/any-cloud.ts';
 import type { ParsedEvent } from '../../../fencing/model/cloud.ts';
 import { parseJsonOrText } from '../../../fencing/model/json-text.ts';
 import { readHints as readAws } from '../../../providers/aws/events/read-hints.ts';

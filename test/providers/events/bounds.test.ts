@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { registeredClouds } from '../../../config/clouds.ts';
+import { registeredClouds } from '../../../app/clouds.ts';
 import type { ParsedEvent } from '../../../fencing/model/cloud.ts';
 import { readHints as readAws } from '../../../providers/aws/events/read-hints.ts';
 

@@ -1,4 +1,4 @@
-import { anyCloud } from '../../../config/any-cloud.ts';
+import { anyCloud } from '../../../app/any-cloud.ts';
 import type { Cloud } from '../../../fencing/model/cloud.ts';
 import { aws } from '../../../providers/aws/plugin/register.ts';
 import { azure } from '../../../providers/azure/plugin/register.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { openKubernetesServer, type KubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
-import { connectCluster } from '../../config/connect-cluster.ts';
+import { connectCluster } from '../../app/connect-cluster.ts';
 import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { NODES, unhurried } from '../contract/cluster/harness.ts';
 

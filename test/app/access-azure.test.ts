@@ -3,7 +3,7 @@ import { Unavailable } from '../../fencing/model/errors.ts';
 import { openKubernetesServer, type KubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { azureAccess, parseApiServer } from '../../providers/azure/plugin/access.ts';
 import type { CloudAccess } from '../../providers/plugin.ts';
-import { connectCluster } from '../../config/connect-cluster.ts';
+import { connectCluster } from '../../app/connect-cluster.ts';
 import { FENCE_TOKEN } from '../contract/cluster/sandbox-harness.ts';
 import { unhurried } from '../contract/cluster/harness.ts';
 import { openStandIn, type StandIn } from '../providers/stand-in.ts';

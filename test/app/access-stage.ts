@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import type { CloudAccess } from '../../providers/plugin.ts';
 import type { ClusterEntry } from '../../providers/cluster-entries.ts';
-import { connectCluster } from '../../config/connect-cluster.ts';
+import { connectCluster } from '../../app/connect-cluster.ts';
 import { parseConfiguration } from '../../config/configuration-text.ts';
 import { adminOf, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { NODES, unhurried } from '../contract/cluster/harness.ts';

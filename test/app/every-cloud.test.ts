@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { readEventOfAnyCloud } from '../../config/any-cloud.ts';
-import { registeredClouds } from '../../config/clouds.ts';
+import { readEventOfAnyCloud } from '../../app/any-cloud.ts';
+import { registeredClouds } from '../../app/clouds.ts';
 import { sample, samplesOf } from '../functions/samples.ts';
 
-/** What holds for each cloud of the list in config/clouds.ts, and between them. A new cloud is tested by its line there. */
+/** What holds for each cloud of the list in app/clouds.ts, and between them. A new cloud is tested by its line there. */
 
 const clouds = await registeredClouds();
 

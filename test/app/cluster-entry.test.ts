@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { clusterAccess } from '../../config/clouds.ts';
+import { clusterAccess } from '../../app/clouds.ts';
 import { cloudOfEntry } from '../../providers/cluster-entries.ts';
 import type { CloudAccess } from '../../providers/plugin.ts';
-import { connectCluster } from '../../config/connect-cluster.ts';
+import { connectCluster } from '../../app/connect-cluster.ts';
 import { unhurried } from '../contract/cluster/harness.ts';
 import { entryIn } from './access-stage.ts';
 

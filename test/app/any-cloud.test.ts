@@ -4,7 +4,7 @@ import { startRun } from '../../fencing/loop/state.ts';
 import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { proveIdentity } from '../../fencing/rules/identity.ts';
-import { anyCloud } from '../../config/any-cloud.ts';
+import { anyCloud } from '../../app/any-cloud.ts';
 import type { OpenedCloud, CloudPlugin } from '../../providers/plugin.ts';
 import { machine as factsOf } from '../fencing/view-builder.ts';
 import { granted } from '../permits.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { gcpAccess } from '../../providers/gcp/plugin/access.ts';
-import { connectCluster } from '../../config/connect-cluster.ts';
+import { connectCluster } from '../../app/connect-cluster.ts';
 import { FENCE_TOKEN } from '../contract/cluster/sandbox-harness.ts';
 import { unhurried } from '../contract/cluster/harness.ts';
 import { openStandIn, type StandIn } from '../providers/stand-in.ts';

@@ -18,7 +18,7 @@ import { createStatusReading } from '../kubernetes/readings/status.ts';
 import type { Link } from '../kubernetes/exchange.ts';
 import type { CloudAccess } from '../providers/plugin.ts';
 import type { ClusterEntry } from '../providers/cluster-entries.ts';
-import { isContent, readText, shownPath } from './settings.ts';
+import { isContent, readText, shownPath } from '../config/settings.ts';
 
 /** Creates the reads of one diagnosis. */
 export type OpenDiagnosis = (faultOf: ReadDriverFault, signal: AbortSignal) => ClusterReading;

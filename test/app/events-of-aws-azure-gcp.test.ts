@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readEventOfAnyCloud } from '../../config/any-cloud.ts';
+import { readEventOfAnyCloud } from '../../app/any-cloud.ts';
 import { aws } from '../../providers/aws/plugin/register.ts';
 import { azure } from '../../providers/azure/plugin/register.ts';
 import { gcp } from '../../providers/gcp/plugin/register.ts';

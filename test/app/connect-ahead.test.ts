@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { connectClustersAhead, openClusters } from '../../config/open-clusters.ts';
+import { connectClustersAhead, openClusters } from '../../app/open-clusters.ts';
 import { Refused } from '../../fencing/model/errors.ts';
 import { type KubernetesServer, openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts';
 import { kubeconfigFor } from '../cli/live-cloud.ts';

@@ -12,7 +12,7 @@ import type { Policy } from '../fencing/model/policy.ts';
 import { longWaits } from '../fencing/model/reason.ts';
 import { runAll, run } from '../fencing/loop/run.ts';
 import { startRun } from '../fencing/loop/state.ts';
-import { newRunId } from './environment.ts';
+import { newRunId } from '../config/environment.ts';
 import { type LocatedNode, machineOfNode, type ExistingFence, findFence } from '../diagnosis/by-name.ts';
 import { CloudfenceError, InvalidInput } from '../fencing/model/errors.ts';
 
