@@ -1,43 +1,23 @@
 import type { V1Node, V1PersistentVolume, V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
-import type { ClusterFacts, NodeFacts, PodFacts, VolumeFacts } from '../fencing/model/cluster-facts.ts';
+import type { ClusterFacts, NodeFacts } from '../fencing/model/cluster-facts.ts';
 import type { LookRequest } from '../fencing/model/cluster.ts';
-import type { VolumeHandle } from '../fencing/model/machine.ts';
-import type { FenceRecord } from '../fencing/model/record.ts';
-import {
-  type LeftoverAttachments,
-  readLeftoverAttachments,
-  mayBelongTo,
-  readAttachedVolumes,
-  searchAttachments,
-} from './attachments.ts';
+import { readAttachedVolumes, searchAttachments } from './attachments.ts';
 import type { Reader } from './connection.ts';
 import type { Rechecks } from './apply.ts';
 import type { ServerVersion } from './doctor.ts';
 import { readLease } from './leases.ts';
+import { type FormerNames, lookAtLeftovers, readFormerNames } from './leftovers.ts';
 import { nodeFacts } from './node-facts.ts';
-import { anySourceNamesMachine, type NodeLook, readExistingNode, type ExistingNode } from './node.ts';
+import { anySourceNamesMachine, type NodeLook, readExistingNode } from './node.ts';
 import { podFactsOf, readNodePods } from './pods.ts';
 import { type SettingsMap, surroundingsIn } from './settings-map.ts';
-import {
-  awaitingSuccessors,
-  withSuccessors,
-  readAttachmentsOf,
-  readVolumes,
-  volumesBehind,
-  type VolumeSources,
-} from './volume-facts.ts';
-import {
-  inlineVolumeOf,
-  csiHandleOf,
-  inlineHandles,
-  readVolumesOfPvcs,
-  volumeKey,
-  parseUniqueVolumeName,
-} from './volumes.ts';
+import { awaitingSuccessors, withSuccessors } from './successors.ts';
+import { readAttachmentsOf, readVolumes, volumesBehind, type VolumeSources } from './volume-facts.ts';
+import { inlineVolumeOf, inlineHandles, readVolumesOfPvcs, volumeKey, parseUniqueVolumeName } from './volumes.ts';
 
 /**
  * Reads everything about one machine in one cluster. If the Node exists, its volumes lead to the attachments. If the
- * Node is gone, or another machine uses its name now, the list of all attachments shows what is left.
+ * Node is gone, or another machine uses its name now, leftovers.ts finds what is left of it.
  */
 
 /**
@@ -155,133 +135,13 @@ const lookAtNode = async (
 };
 
 /**
- * A kubelet renews its Lease every 10 s and counts as lost after 40 s. If a Lease is younger than this, a living
- * kubelet uses the name.
- */
-const LEASE_LIVES_MS = 40_000;
-
-/**
- * Returns whether a Lease belongs to a living kubelet. If its time is unreadable or in the future, the kubelet counts
- * as alive.
- */
-const isAlive = (lease: string | null, now: number): boolean =>
-  lease !== null && !(Date.parse(lease) < now - LEASE_LIVES_MS);
-
-/** What was read about one former Node name of the machine. */
-interface NameFacts {
-  readonly node: string;
-  readonly pods: readonly V1Pod[];
-  readonly lease: string | null;
-  readonly existing: ExistingNode | null;
-}
-
-/** Reads everything about one name, the Node last. A Node that is created in between may already have pods. */
-const readNameFacts = async (reader: Reader, node: string): Promise<NameFacts> => {
-  const [pods, lease] = await Promise.all([readNodePods(reader, node), readLease(reader, node)]);
-  return { node, pods, lease, existing: await readExistingNode(reader, node) };
-};
-
-interface Leftovers {
-  readonly taken: boolean;
-  readonly pods: readonly PodFacts[];
-  readonly volumes: readonly VolumeFacts[];
-  readonly lease: string | null;
-}
-
-interface LeftoverContext {
-  readonly request: LookRequest;
-  readonly left: LeftoverAttachments;
-  readonly now: number;
-}
-
-const rememberedOf = ({ remembered, query }: LookRequest): FenceRecord | null =>
-  remembered?.machine === query.machine ? remembered : null;
-
-/**
- * Returns whether another machine uses the name now. If so, the pods and the Lease with that name do not belong to the
- * queried machine, whether or not a Node exists.
- */
-const isNameTaken = ({ node, lease, existing }: NameFacts, { left, now }: LeftoverContext): boolean =>
-  existing !== null || left.reusedNodeNames.has(node) || isAlive(lease, now);
-
-const keysOf = (volumes: readonly V1PersistentVolume[], inline: readonly VolumeHandle[] = []): ReadonlySet<string> =>
-  new Set([...volumes.flatMap((volume) => csiHandleOf(volume) ?? []), ...inline].map(volumeKey));
-
-/**
- * Returns the pods of the dead machine. Pods are bound to a name, not to a machine. A pod belongs to the dead machine
- * if the machine's fence recorded the pod, or if the pod uses a volume that is still attached to the machine. A pod
- * that tolerates the taint, and is therefore not deleted, also counts if one of its claims cannot be resolved, because
- * it may use an attached volume. Cloudfence leaves all other pods without a Node to Kubernetes' garbage collection.
- */
-const ownPods = (
-  pods: readonly PodFacts[],
-  request: LookRequest,
-  attached: ReadonlySet<string>,
-): readonly PodFacts[] => {
-  const noted = new Set(rememberedOf(request)?.pods.map(({ uid }) => uid));
-  return pods.filter(
-    ({ uid, volumes, tolerates, unresolved }) =>
-      noted.has(uid) || volumes.some((volume) => attached.has(volume)) || (tolerates && unresolved.length > 0),
-  );
-};
-
-const volumesLeft = async (
-  reader: Reader,
-  node: string,
-  { query, remembered, successorsOf }: LookRequest,
-  found: Pick<VolumeSources, 'inline' | 'persistentVolumes'>,
-) => {
-  const noted = remembered?.node === node ? remembered.volumes : [];
-  const volumes = await readVolumes(reader, {
-    node,
-    onStatus: [],
-    reported: new Set(),
-    attachments: new Map(),
-    ...found,
-    remembered: noted,
-    isOfThisNode: mayBelongTo(query),
-    needsClaim: () => true,
-  });
-  return withSuccessors(reader, volumes, { node, old: remembered?.pods ?? [] }, successorsOf);
-};
-
-const leftoversOf = async (reader: Reader, name: NameFacts, context: LeftoverContext): Promise<Leftovers> => {
-  const { request, left } = context;
-  const taken = isNameTaken(name, context);
-  const own = [...left.own, ...(taken ? [] : left.unattributed)].filter(({ spec }) => spec.nodeName === name.node);
-  const attached = await readAttachedVolumes(reader, own);
-  const inline = own.flatMap((attachment) => inlineVolumeOf(attachment) ?? []);
-  const claimed = await readVolumesOfPvcs(reader, taken ? [] : name.pods);
-  const pods = taken
-    ? []
-    : ownPods(
-        name.pods.map((pod) => podFactsOf(pod, claimed)),
-        request,
-        keysOf(attached, inline),
-      );
-  const wanted = new Set(pods.flatMap(({ volumes }) => volumes));
-  const used = [...claimed.values()].filter((volume) => [...keysOf([volume])].some((key) => wanted.has(key)));
-  return {
-    taken,
-    pods,
-    lease: taken ? null : name.lease,
-    volumes: await volumesLeft(reader, name.node, request, { inline, persistentVolumes: [...used, ...attached] }),
-  };
-};
-
-const namesOf = (request: LookRequest, { own, unattributed }: LeftoverAttachments): readonly string[] => {
-  const known = [request.node, rememberedOf(request)?.node ?? null].filter((name) => name !== null);
-  return [...new Set([...known, ...[...own, ...unattributed].map(({ spec }) => spec.nodeName)])];
-};
-
-/**
  * Looks at the machine's own Node, if it has one of these names. If only the CSINode names the machine, a search would
  * not find the Node.
  */
 const ownNode = async (
   reader: Reader,
   request: LookRequest,
-  names: readonly NameFacts[],
+  { names }: FormerNames,
   aids: LookAids,
 ): Promise<NodeLook | null> => {
   const own = names.find(({ existing }) => existing && anySourceNamesMachine(existing.identitySources, request.query));
@@ -290,19 +150,8 @@ const ownNode = async (
 
 /** Looks for a machine whose Node is gone, or was replaced by another Node of the same name. */
 const lookAfterNode = async (reader: Reader, request: LookRequest, aids: LookAids): Promise<NodeLook> => {
-  const left = await readLeftoverAttachments(reader, request);
-  const names = await Promise.all(namesOf(request, left).map((name) => readNameFacts(reader, name)));
-  const own = await ownNode(reader, request, names, aids);
-  if (own) return own;
-  const found = await Promise.all(names.map((name) => leftoversOf(reader, name, { request, left, now: aids.now() })));
-  return {
-    node: null,
-    nodeName: names[0]?.node ?? null,
-    nameTaken: found.some(({ taken }) => taken),
-    pods: found.flatMap(({ pods }) => pods),
-    volumes: found.flatMap(({ volumes }) => volumes),
-    lease: found.map(({ lease }) => lease).find((lease) => lease !== null) ?? null,
-  };
+  const former = await readFormerNames(reader, request);
+  return (await ownNode(reader, request, former, aids)) ?? lookAtLeftovers(reader, request, former, aids.now());
 };
 
 const noNode = (node: string | null): NodeLook => ({

@@ -1,10 +1,17 @@
-import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import type { V1Node, V1VolumeAttachment } from '@kubernetes/client-node/dist/gen/index.js';
 import pLimit from 'p-limit';
 import type { SuspectNode } from '../fencing/model/cluster.ts';
 import type { IdentitySource } from '../fencing/model/machine.ts';
 import { parseRecord } from '../fencing/model/record.ts';
-import { type AttachmentGroup, groupSuspectAttachments } from './attachments.ts';
-import { csiNodeIdentitySources, nodeIdentitySources, nodePages, readCsiNode, type ExistingNode } from './node.ts';
+import { attachmentPages } from './attachments.ts';
+import {
+  attachmentIdentitySource,
+  csiNodeIdentitySources,
+  nodeIdentitySources,
+  nodePages,
+  readCsiNode,
+  type ExistingNode,
+} from './node.ts';
 import type { Reader } from './connection.ts';
 import { type Freshness, readLeases } from './leases.ts';
 import { hasFenceTraces, hasOwnLabel, hasOwnTaint, fenceAnnotation, nodeFacts } from './node-facts.ts';
@@ -15,6 +22,81 @@ import { hasFenceTraces, hasOwnLabel, hasOwnTaint, fenceAnnotation, nodeFacts } 
  */
 
 const GETS_AT_ONCE = 8;
+
+/** The names of attachments to one Node that have the same identity source. A null source means that they have none. */
+interface AttachmentGroup {
+  readonly source: IdentitySource | null;
+  readonly names: readonly string[];
+}
+
+interface NotedSource {
+  readonly source: IdentitySource | null;
+  readonly names: string[];
+}
+
+type ByNode = ReadonlyMap<string, readonly AttachmentGroup[]>;
+
+const noteAttachment = (found: Map<string, Map<string, NotedSource>>, attachment: V1VolumeAttachment): void => {
+  const { nodeName } = attachment.spec;
+  const source = attachmentIdentitySource(attachment);
+  const key = source ? `${source.driver} ${source.value}` : '';
+  const noted = found.get(nodeName) ?? new Map<string, NotedSource>();
+  const same = noted.get(key) ?? { source, names: [] };
+  same.names.push(attachment.metadata?.name ?? '');
+  found.set(nodeName, noted.set(key, same));
+};
+
+/**
+ * Stores one machine id per driver for each Node with a fresh Lease, which is sufficient to detect a second machine
+ * with the same Node name.
+ */
+const watchForReusedNames = () => {
+  const ids = new Map<string, string>();
+  const contested = new Set<string>();
+  const watch = (attachment: V1VolumeAttachment): void => {
+    const source = attachmentIdentitySource(attachment);
+    if (!source) return;
+    const key = `${attachment.spec.nodeName} ${source.driver}`;
+    const firstId = ids.get(key);
+    if (firstId === undefined) ids.set(key, source.value);
+    else if (firstId !== source.value) contested.add(attachment.spec.nodeName);
+  };
+  return { contested, watch };
+};
+
+const readAttached = async (
+  reader: Reader,
+  wanted: (node: string) => boolean,
+  others: (attachment: V1VolumeAttachment) => void,
+): Promise<ByNode> => {
+  const found = new Map<string, Map<string, NotedSource>>();
+  for await (const page of attachmentPages(reader)) {
+    for (const attachment of page) {
+      if (wanted(attachment.spec.nodeName)) noteAttachment(found, attachment);
+      else others(attachment);
+    }
+  }
+  return new Map([...found].map(([node, noted]) => [node, [...noted.values()]]));
+};
+
+/**
+ * Lists the attachments of two kinds of Nodes: Nodes without a fresh Lease, and Nodes for whose name one driver wrote
+ * two machine ids. In the second case, a living Node may have the name of a dead one. Nodes of the second kind are
+ * rare. For them, the function reads the list again, so that it never holds the whole list in memory.
+ */
+const groupSuspectAttachments = async (reader: Reader, fresh: ReadonlySet<string>): Promise<ByNode> => {
+  const { contested, watch } = watchForReusedNames();
+  const doubtful = await readAttached(reader, (node) => !fresh.has(node), watch);
+  if (contested.size === 0) return doubtful;
+  return new Map([
+    ...doubtful,
+    ...(await readAttached(
+      reader,
+      (node) => contested.has(node),
+      () => undefined,
+    )),
+  ]);
+};
 
 interface SuspectFacts {
   readonly fresh: ReadonlySet<string>;

@@ -7,7 +7,7 @@ import { withReadableAnswers } from '../errors.ts';
 import { nodeFacts } from '../node-facts.ts';
 import { readExistingNode } from '../node.ts';
 import { controllerOf } from '../pods.ts';
-import { claimOfVolume, podsUsing, runsElsewhere } from '../volume-facts.ts';
+import { claimOfVolume, podsUsing, runsElsewhere } from '../successors.ts';
 import { pvcKey, readVolume } from '../volumes.ts';
 
 /** Reads what has happened to the volumes of a dead machine, with or without a fence. It only reads. */

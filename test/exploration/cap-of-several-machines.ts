@@ -1,6 +1,6 @@
 import type { LedgerEntry, LedgerState } from '../../fencing/model/cap-use.ts';
 import type { CapReservation } from '../../fencing/model/ledger.ts';
-import { shortBoot, shortMachine } from '../../kubernetes/ledger-map.ts';
+import { shortBoot, shortMachine } from '../../kubernetes/ledger-text.ts';
 import { unhurried } from '../contract/cluster/harness.ts';
 import type { Judge, LedgerScenario, Script } from './ledger-orders.ts';
 

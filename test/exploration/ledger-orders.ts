@@ -3,7 +3,7 @@ import type { LedgerState } from '../../fencing/model/cap-use.ts';
 import type { Cluster } from '../../fencing/model/cluster.ts';
 import { clusterFromConnection, openConnection } from '../../kubernetes/cluster.ts';
 import { transportLink, type Transport } from '../../kubernetes/exchange.ts';
-import { parseLedger, serializeLedger } from '../../kubernetes/ledger-map.ts';
+import { parseLedger, serializeLedger } from '../../kubernetes/ledger-text.ts';
 import { NODES } from '../contract/cluster/harness.ts';
 import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { inProcess } from '../sandbox/in-process.ts';

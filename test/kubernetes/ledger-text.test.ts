@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LedgerEntry, LedgerState } from '../../fencing/model/cap-use.ts';
 import { admitReservation, concludeEntry } from '../../fencing/model/ledger.ts';
-import { type MapData, parseLedger, shortMachine, serializeLedger } from '../../kubernetes/ledger-map.ts';
+import { type MapData, parseLedger, shortMachine, serializeLedger } from '../../kubernetes/ledger-text.ts';
 import { reserveBefore, concludeBefore } from './ledger-before.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);

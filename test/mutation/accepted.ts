@@ -167,14 +167,14 @@ export const accepted: readonly Accepted[] = [
     because: 'A Node that is no longer fresh is never taken. The line frees its memory.',
   },
   {
-    file: 'kubernetes/attachments.ts',
+    file: 'kubernetes/suspects.ts',
     line: "const key = source ? `${source.driver} ${source.value}` : '';",
     from: "''",
     to: '"Stryker was here!"',
     because: 'No source has a driver and a value that make up either text.',
   },
   {
-    file: 'kubernetes/attachments.ts',
+    file: 'kubernetes/suspects.ts',
     line: "same.names.push(attachment.metadata?.name ?? '');",
     from: "''",
     to: '"Stryker was here!"',
@@ -356,7 +356,7 @@ export const accepted: readonly Accepted[] = [
     because: NAMED,
   },
   {
-    file: 'kubernetes/volume-facts.ts',
+    file: 'kubernetes/successors.ts',
     line: ': [];',
     from: '[]',
     to: '["Stryker was here"]',

@@ -72,14 +72,15 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'ledger',
-    mutates: ['kubernetes/ledger-map.ts'],
+    mutates: ['kubernetes/ledger-{map,text}.ts'],
     tests: ['test/kubernetes/ledger-{changes,text}.test.ts', 'test/simulation/{ledger,cap}.test.ts'],
     least: 0.9,
   },
   {
     name: 'preconditions',
     mutates: [
-      'kubernetes/{fence-patch,apply,node,node-facts,pods,attachments,leases,suspects,volumes,volume-facts,errors}.ts',
+      'kubernetes/{fence-patch,apply,node,node-facts,pods,attachments,leases,suspects}.ts',
+      'kubernetes/{volumes,volume-facts,successors,errors}.ts',
     ],
     tests: [
       'test/kubernetes/{node-facts,errors,volume-handle}.test.ts',
@@ -92,7 +93,7 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'looks and calls',
-    mutates: ['kubernetes/{look,connection}.ts'],
+    mutates: ['kubernetes/{look,leftovers,connection}.ts'],
     tests: [
       'test/kubernetes/{find,fewer-reads,trouble,empty-answer,suspects,endless}.test.ts',
       'test/contract/cluster/sandbox.test.ts',

@@ -4,7 +4,7 @@ import type { Policy } from '../../fencing/model/policy.ts';
 import { timing } from '../../fencing/model/policy.ts';
 import { PROOF_LASTS_MS } from '../../fencing/model/permit.ts';
 import { type Step, stepProperties } from '../../fencing/model/steps.ts';
-import { shortMachine } from '../../kubernetes/ledger-map.ts';
+import { shortMachine } from '../../kubernetes/ledger-text.ts';
 import { fenceAnnotation, hasFenceTraces, hasOwnTaint, nodeFacts } from '../../kubernetes/node-facts.ts';
 import {
   FENCED_LABEL,
