@@ -1,13 +1,9 @@
-import type { LambdaClient } from '@aws-sdk/client-lambda';
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { z } from 'zod';
 import { readEnvironment, readList, readVariable, newRunId, systemClock } from '../../config/environment.ts';
 import { connectClustersAhead, openClusters } from '../../app/open-clusters.ts';
 import { policyOf } from '../../config/schema.ts';
 import { loadFunctionSettings } from '../../config/settings.ts';
-import { InvalidConfiguration, Refused } from '../../fencing/model/errors.ts';
-import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
-import { withCloudfenceErrors } from '../../providers/aws/errors.ts';
+import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { readUrl } from '../../providers/plugin.ts';
 import type { PutEvent } from '../../providers/aws/signed-calls.ts';
 import { testChainOver } from '../../providers/aws/test-chain.ts';
@@ -16,7 +12,8 @@ import { permissionTags } from '../../providers/cluster-entries.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
 import type { WorkItem } from '../messages.ts';
 import { type Measurement, metricFields } from '../metrics.ts';
-import { clustersOf, type DoctorDependencies, type ExaminedFunction, incidentsAt, memoized } from '../dependencies.ts';
+import { clustersOf, type DoctorDependencies, incidentsAt, memoized } from '../dependencies.ts';
+import { functionsWithOwnRole } from './lambda.ts';
 
 /** What the environment of a deployed function contains, besides its settings. */
 interface AwsFunctionEnvironment {
@@ -64,12 +61,6 @@ export const readAwsFunctionEnvironment = (): AwsFunctionEnvironment => ({
   onlyTagged: readVariable('CLOUDFENCE_ONLY_TAGGED'),
 });
 
-/**
- * Limits how long a fencing function may take to answer. It is shorter than the shortest function timeout, so that the
- * doctor can still report which function did not answer.
- */
-const FENCER_ANSWERS_MS = 8_000;
-
 const createDependencies = async (): Promise<DoctorDependencies> => {
   const environment = readAwsFunctionEnvironment();
   const settings = await loadFunctionSettings();
@@ -84,7 +75,6 @@ const createDependencies = async (): Promise<DoctorDependencies> => {
   });
   const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
   const sqs = async () => new (await import('@aws-sdk/client-sqs')).SQSClient({ region: region ?? '' });
-  const lambda = memoized(() => lambdaClient(region));
   const clock = systemClock();
   // The install's own territory comes first.
   const territories = [{ account, region }, ...settings.territories];
@@ -92,7 +82,7 @@ const createDependencies = async (): Promise<DoctorDependencies> => {
     ports: { cloud: openedCloud.cloud, clusters: opened.map(({ cluster }) => cluster), clock },
     openedCloud,
     ...clustersOf(opened),
-    ...functionsWithOwnRole(lambda, environment),
+    ...functionsWithOwnRole(region, environment),
     policy: policyOf(settings, false),
     whyNotServed: (item) => whyNotServed(item, territories),
     queues: sqsQueues(memoized(sqs), environment),
@@ -103,12 +93,6 @@ const createDependencies = async (): Promise<DoctorDependencies> => {
     log: (line) => console.log(JSON.stringify(line)),
   };
 };
-
-const lambdaClient = async (region: string | null): Promise<LambdaClient> =>
-  new (await import('@aws-sdk/client-lambda')).LambdaClient({
-    region: region ?? '',
-    requestHandler: { requestTimeout: FENCER_ANSWERS_MS },
-  });
 
 export const lazyDependencies = (): (() => Promise<DoctorDependencies>) => memoized(createDependencies);
 
@@ -268,37 +252,3 @@ export const embeddedMetricLine = (
   },
   ...metricFields(measured),
 });
-
-/** The payload that Lambda returns for a function that threw. */
-const thrownPayload = z.object({ errorMessage: z.string() });
-
-const askFunction = async (
-  client: LambdaClient,
-  name: string,
-  question: object,
-  abortSignal: AbortSignal,
-): Promise<unknown> => {
-  const { InvokeCommand } = await import('@aws-sdk/client-lambda');
-  const answer = await withCloudfenceErrors(`lambda:InvokeFunction of ${name}`, () =>
-    client.send(new InvokeCommand({ FunctionName: name, Payload: Buffer.from(JSON.stringify(question)) }), {
-      abortSignal,
-    }),
-  );
-  const payload = parseJsonOrNull(Buffer.from(answer.Payload ?? []).toString());
-  if (answer.FunctionError === undefined) return payload;
-  throw new Refused(
-    `the function failed: ${thrownPayload.safeParse(payload).data?.errorMessage ?? answer.FunctionError}`,
-  );
-};
-
-/** Returns the functions of this install that have their own roles, by name. */
-const functionsWithOwnRole = (
-  client: () => Promise<LambdaClient>,
-  { fencers, readers }: AwsFunctionEnvironment,
-): Pick<DoctorDependencies, 'fencers' | 'readers'> => {
-  const examined = (name: string): ExaminedFunction => ({
-    name,
-    ask: async (question, signal) => askFunction(await client(), name, question, signal),
-  });
-  return { fencers: fencers.map(examined), readers: readers.map(examined) };
-};

@@ -1,7 +1,14 @@
+import type { LambdaClient } from '@aws-sdk/client-lambda';
+import { z } from 'zod';
+import { Refused } from '../../fencing/model/errors.ts';
+import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
+import { withCloudfenceErrors } from '../../providers/aws/errors.ts';
 import { failureLine, publicMessage } from '../decision-log.ts';
+import { type DoctorDependencies, type ExaminedFunction, memoized } from '../dependencies.ts';
 import { answerAccessQuestion, type AccessReport } from '../doctor.ts';
 import type { TimeLimit } from '../invocation.ts';
-import type { DoctorDependencies } from '../dependencies.ts';
+
+/** Functions on Lambda: how Lambda calls one, and how one asks another. */
 
 export type LambdaFunction<Result> = (event: unknown, limit: TimeLimit) => Promise<Result>;
 
@@ -38,3 +45,56 @@ export const handlerWithDoctor = <Result>(
     async (event, limit) =>
       (await answerAccessQuestion(event, getDependencies, runsFences)) ?? work(getDependencies)(event, limit),
   );
+
+/**
+ * Limits how long a fencing function may take to answer. It is shorter than the shortest function timeout, so that the
+ * doctor can still report which function did not answer.
+ */
+const FENCER_ANSWERS_MS = 8_000;
+
+const lambdaClient = async (region: string | null): Promise<LambdaClient> =>
+  new (await import('@aws-sdk/client-lambda')).LambdaClient({
+    region: region ?? '',
+    requestHandler: { requestTimeout: FENCER_ANSWERS_MS },
+  });
+
+/** The payload that Lambda returns for a function that threw. */
+const thrownPayload = z.object({ errorMessage: z.string() });
+
+const askFunction = async (
+  client: LambdaClient,
+  name: string,
+  question: object,
+  abortSignal: AbortSignal,
+): Promise<unknown> => {
+  const { InvokeCommand } = await import('@aws-sdk/client-lambda');
+  const answer = await withCloudfenceErrors(`lambda:InvokeFunction of ${name}`, () =>
+    client.send(new InvokeCommand({ FunctionName: name, Payload: Buffer.from(JSON.stringify(question)) }), {
+      abortSignal,
+    }),
+  );
+  const payload = parseJsonOrNull(Buffer.from(answer.Payload ?? []).toString());
+  if (answer.FunctionError === undefined) return payload;
+  throw new Refused(
+    `the function failed: ${thrownPayload.safeParse(payload).data?.errorMessage ?? answer.FunctionError}`,
+  );
+};
+
+/** The names of the functions that fence, and of those that only read. */
+interface FunctionNames {
+  readonly fencers: readonly string[];
+  readonly readers: readonly string[];
+}
+
+/** Returns the functions of this install that have their own roles, so that the doctor can ask them. */
+export const functionsWithOwnRole = (
+  region: string | null,
+  { fencers, readers }: FunctionNames,
+): Pick<DoctorDependencies, 'fencers' | 'readers'> => {
+  const client = memoized(() => lambdaClient(region));
+  const examined = (name: string): ExaminedFunction => ({
+    name,
+    ask: async (question, signal) => askFunction(await client(), name, question, signal),
+  });
+  return { fencers: fencers.map(examined), readers: readers.map(examined) };
+};

@@ -4,7 +4,8 @@ import { type ManualRunResult, handleManualReplay, processItems, type TimeLimit 
 import { asCloudfenceError } from '../../fencing/model/errors.ts';
 import { acknowledgeAll, redeliveryDelay } from '../acknowledge.ts';
 import { messageLine } from '../decision-log.ts';
-import { confirmTestEvents, type Message, parseMessage, bodyText } from '../messages.ts';
+import { type Message, parseMessage, bodyText } from '../messages.ts';
+import { confirmTestEvents } from '../test-event.ts';
 import type { FunctionDependencies } from '../dependencies.ts';
 import { handlerWithDoctor } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
@@ -49,6 +50,7 @@ const processBatch = (
     },
   );
 
+/** Lambda calls this function, which passes every event to `onEvent`, except a question of the doctor about its role. */
 export const handler = handlerWithDoctor(lazyDependencies(), onEvent);
 
 /** A message of the queue, or an event that arrived without one. */
