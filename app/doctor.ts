@@ -1,7 +1,7 @@
 import { CloudfenceError } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
-import { counted } from '../fencing/model/reason.ts';
+import { pluralize } from '../fencing/model/reason.ts';
 import type { CheckedPermission, Doctor } from '../kubernetes/doctor.ts';
 import { type Check, runCheck } from '../providers/check.ts';
 import type { OpenedCloud, CloudProbe } from '../providers/plugin.ts';
@@ -124,7 +124,7 @@ const diagnosisChecks = async (name: string, doctor: Doctor, signal: AbortSignal
       {
         what,
         verdict: 'ok',
-        says: `${counted(permissions.length, 'read')} for diagnose; status needs those of a fence`,
+        says: `${pluralize(permissions.length, 'read')} for diagnose; status needs those of a fence`,
       },
     ];
   return denied.map((permission) => ({
@@ -146,7 +146,7 @@ const diskChecks = async (
   try {
     const volumes = (await doctor.someVolumes(signal)).filter((volume) => cloud.diskOf(volume) !== null);
     if (volumes.length === 0) return [];
-    return [{ what, verdict: 'ok', says: `${counted((await viewDisks(volumes, signal)).length, 'disk')} answered` }];
+    return [{ what, verdict: 'ok', says: `${pluralize((await viewDisks(volumes, signal)).length, 'disk')} answered` }];
   } catch (error) {
     if (!(error instanceof CloudfenceError)) throw error;
     return [{ what, verdict: 'warn', says: `${error.message}. A diagnosis then does not know who holds a disk` }];

@@ -1,6 +1,6 @@
 import { Document, isMap, isScalar, type YAMLMap } from 'yaml';
 import type { Survey, SurveyedCluster } from './survey.ts';
-import { counted, onOneLine } from '../fencing/model/reason.ts';
+import { pluralize, onOneLine } from '../fencing/model/reason.ts';
 import { type StageValue, tally } from '../providers/stage.ts';
 
 /** Writes the result of a survey as YAML, with comments about the source of each value. */
@@ -23,7 +23,7 @@ const comment = (lines: readonly string[]): string => lines.map((line) => ` ${on
 const versionsOf = ({ inventory: { nodes, version } }: SurveyedCluster): string => {
   const kubelets = tally(nodes.map(({ kubelet }) => kubelet));
   return (
-    `Kubernetes ${version}; ${counted(nodes.length, 'Node')}, kubelets ` +
+    `Kubernetes ${version}; ${pluralize(nodes.length, 'Node')}, kubelets ` +
     kubelets.map(({ value, count }) => `${value} (${count})`).join(', ')
   );
 };
@@ -38,7 +38,7 @@ const driverLines = (
     const role = writer.diskDrivers.includes(name)
       ? `disks of ${writer.title}, which Cloudfence also detaches through the cloud`
       : 'no disks of the cloud, so a fence frees pods and attachments only';
-    return `CSI driver ${name}, on ${count} of ${counted(nodes.length, 'Node')}: ${role}`;
+    return `CSI driver ${name}, on ${count} of ${pluralize(nodes.length, 'Node')}: ${role}`;
   });
   return ofCloud.length > 0
     ? lines
@@ -50,7 +50,7 @@ const nodesWithoutMachine = ({ nodes }: SurveyedCluster): readonly string[] => {
   return withoutMachine.length === 0
     ? []
     : [
-        `CHECK ${counted(withoutMachine.length, 'Node')} without a machine: ` +
+        `CHECK ${pluralize(withoutMachine.length, 'Node')} without a machine: ` +
           `${withoutMachine.slice(0, 5).join(', ')}. \`cloudfence doctor\` names the remedy`,
       ];
 };

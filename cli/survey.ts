@@ -1,6 +1,6 @@
 import type { MachineFacts, MachineId } from '../fencing/model/machine.ts';
 import { CloudfenceError, InvalidConfiguration, InvalidInput, Unavailable } from '../fencing/model/errors.ts';
-import { counted, listSome } from '../fencing/model/reason.ts';
+import { pluralize, listSome } from '../fencing/model/reason.ts';
 import { linkFromKubeConfigs } from '../kubernetes/access.ts';
 import { contextsOf, type KubeConfigText, type KubeContext } from '../kubernetes/kubeconfig.ts';
 import { openConnection } from '../kubernetes/cluster.ts';
@@ -185,7 +185,7 @@ const askCloud = async (
     const facts = await cloud.look(machines, { disks: false }, signal);
     const known = facts.filter(isKnown).length;
     const doubt = known === facts.length ? '' : '. Check the credentials, and where the machines are';
-    return { facts, says: `${writer.machines} knows ${known} of ${counted(facts.length, 'machine')} there${doubt}` };
+    return { facts, says: `${writer.machines} knows ${known} of ${pluralize(facts.length, 'machine')} there${doubt}` };
   } catch (error) {
     if (!(error instanceof CloudfenceError)) throw error;
     return { facts: [], says: `${writer.machines} did not answer, so nothing is confirmed: ${error.message}` };

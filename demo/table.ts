@@ -1,4 +1,4 @@
-import { counted } from '../fencing/model/reason.ts';
+import { pluralize } from '../fencing/model/reason.ts';
 import type { ClusterParts } from '../sandbox/cluster/cluster-world.ts';
 import { getObject } from '../sandbox/cluster/get-objects.ts';
 import type { World } from '../sandbox/world.ts';
@@ -35,7 +35,7 @@ const podCell = ({ pod }: AtTheEnd, shortened: (node: string) => string): string
 };
 
 const violationsCell = ({ violations }: AtTheEnd): string =>
-  violations.length === 0 ? 'none' : `${counted(violations.length, 'time')}: data may be lost`;
+  violations.length === 0 ? 'none' : `${pluralize(violations.length, 'time')}: data may be lost`;
 
 const TAINTS: ReadonlySet<string> = new Set(['out-of-service', 'quarantine']);
 

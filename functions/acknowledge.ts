@@ -1,7 +1,7 @@
 import { CloudfenceError } from '../fencing/model/errors.ts';
 import { isSimulated, type Outcome } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
-import { counted } from '../fencing/model/reason.ts';
+import { pluralize } from '../fencing/model/reason.ts';
 import { faultLogLine, messageLine } from './decision-log.ts';
 import { describeFault, isDryRun, onePerMachine, type LookAgain, type Message, type WorkItem } from './messages.ts';
 import { logDecision, type Measurement, metricNames } from './metrics.ts';
@@ -183,7 +183,7 @@ const lookAgainLater = async (outcome: Outcome, item: WorkItem, { queues, log }:
       ...messageLine(
         logDecision.handedToSweep,
         outcome.reason.code,
-        `Cloudfence looked at the machine ${counted(item.attempts, 'time')}. The sweep continues with it`,
+        `Cloudfence looked at the machine ${pluralize(item.attempts, 'time')}. The sweep continues with it`,
         outcome.machine,
       ),
       dryRun: isSimulated(outcome),

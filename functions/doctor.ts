@@ -1,4 +1,4 @@
-import { counted } from '../fencing/model/reason.ts';
+import { pluralize } from '../fencing/model/reason.ts';
 import { z } from 'zod';
 import { runDoctorChecks, runAccessChecks } from '../app/doctor.ts';
 import { listFences } from '../diagnosis/by-name.ts';
@@ -192,7 +192,7 @@ const checksBy = async (
     const wrong = checks
       .filter(({ verdict }) => verdict !== 'ok')
       .map((check) => ({ ...check, what: `${fencer.name}: ${check.what}` }));
-    return wrong.length > 0 ? wrong : [{ what, verdict: 'ok', says: `${counted(checks.length, 'check')} passed` }];
+    return wrong.length > 0 ? wrong : [{ what, verdict: 'ok', says: `${pluralize(checks.length, 'check')} passed` }];
   } catch (error) {
     if (!(error instanceof CloudfenceError)) throw error;
     if (error instanceof Refused) return [{ what, verdict: 'fail', says: error.message }];

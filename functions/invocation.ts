@@ -7,7 +7,7 @@ import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/ou
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import { runAll } from '../fencing/loop/run.ts';
-import { counted, longWaits } from '../fencing/model/reason.ts';
+import { pluralize, longWaits } from '../fencing/model/reason.ts';
 import { messageLine, outcomeLine, skippedLines, stepLines } from './decision-log.ts';
 import { createRunLogs, keepIncidents, occasionOf, type RunLogs } from './incidents.ts';
 import { type Message, type WorkItem, describeFault, isDryRun, onePerMachine } from './messages.ts';
@@ -110,7 +110,7 @@ const servedItems = (items: readonly WorkItem[], { whyNotServed, log }: Function
   const left = others.length - MAX_LOGGED;
   if (left > 0)
     log(
-      messageLine(logDecision.foreign, 'foreign', `this install does not serve ${counted(left, 'more machine')}`, null),
+      messageLine(logDecision.foreign, 'foreign', `this install does not serve ${pluralize(left, 'more machine')}`, null),
     );
   return checked.flatMap(({ item, why }) => (why === null ? [item] : []));
 };

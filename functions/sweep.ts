@@ -1,4 +1,4 @@
-import { counted } from '../fencing/model/reason.ts';
+import { pluralize } from '../fencing/model/reason.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import type { Command } from '../fencing/loop/next-command.ts';
 import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/outcome.ts';
@@ -64,7 +64,7 @@ const listNodes = (what: string, nodes: readonly FencedNode[]): string => {
 };
 
 const summaryOf = ({ outcomes, overdue }: SweepOutcome): string =>
-  `the sweep looked at ${counted(outcomes.length, 'machine')}` +
+  `the sweep looked at ${pluralize(outcomes.length, 'machine')}` +
   listNodes('fenced for more than a day', overdue.fenced) +
   listNodes('machine back, and release waiting, for more than ten minutes', overdue.returned);
 

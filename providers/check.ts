@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CloudfenceError } from '../fencing/model/errors.ts';
-import { counted } from '../fencing/model/reason.ts';
+import { pluralize } from '../fencing/model/reason.ts';
 
 /**
  * `fail` means that a fence would not work. `warn` means that a fence may not work, or that this cannot be determined
@@ -52,7 +52,7 @@ const titles: Readonly<Record<Conclusion['readiness'], string>> = {
 const conclusionOf = (checks: readonly Check[]): Conclusion => {
   const failed = checks.filter(({ verdict }) => verdict === 'fail');
   const doubtful = checks.filter(({ verdict }) => verdict === 'warn');
-  const all = counted(checks.length, 'check');
+  const all = pluralize(checks.length, 'check');
   const nextOf = (wrong: readonly Check[]) => wrong.find(({ next }) => next !== undefined)?.next ?? WITHOUT_COMMAND;
   const about = (wrong: readonly Check[]) => ({ missing: wrong.map(({ what }) => what), next: nextOf(wrong) });
   if (failed.length > 0)

@@ -9,7 +9,7 @@ import type { StepResult } from '../model/cluster.ts';
 import { PermissionDenied, Refused, type CloudfenceError } from '../model/errors.ts';
 import { unwantedSince, type Ending, type RunState } from './state.ts';
 import type { StepReport } from '../model/outcome.ts';
-import { because, counted, type Reason } from '../model/reason.ts';
+import { because, pluralize, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { originOf, targetPod } from '../rules/pods.ts';
 import { stepKey, stepProperties, describeTarget, type Step } from '../model/steps.ts';
@@ -303,7 +303,7 @@ export const simulatedEnding = (state: Steps, afterwards = ''): Ending => {
     reason: because(
       outcome,
       `${state.policy.dryRun ? 'dry run' : 'shadow mode'}: Cloudfence would take ` +
-        `${counted(steps.length, 'step')}${afterwards}`,
+        `${pluralize(steps.length, 'step')}${afterwards}`,
     ),
     lookAgainIn: null,
     retry: false,

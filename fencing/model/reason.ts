@@ -116,6 +116,6 @@ export const listSome = (names: readonly string[]): string =>
 
 /**
  * Returns a count with its noun, such as "1 pod" or "3 pods". `one` may include the verb. Then also pass `many`, as in
- * `counted(n, 'pod is', 'pods are')`.
+ * `pluralize(n, 'pod is', 'pods are')`.
  */
-export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
+export const pluralize = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;

@@ -1,6 +1,6 @@
 import type { NodeFacts } from '../model/cluster-facts.ts';
 import { timing } from '../model/policy.ts';
-import { because, counted } from '../model/reason.ts';
+import { because, pluralize } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { currentRecord, targetNode } from './mark.ts';
 import { type Decision, refuse, type Rule, takeStep, type View, wait } from './view.ts';
@@ -46,7 +46,7 @@ const untilSilent = ({ now }: View, node: NodeFacts, record: FenceRecord, lease:
       because(
         'lease-renewed-after-off',
         `${says}. The fence continues after the kubelet has been silent for ` +
-          counted(timing.silence / 60_000, 'minute'),
+          pluralize(timing.silence / 60_000, 'minute'),
       ),
     );
   return takeStep(

@@ -1,6 +1,6 @@
 import type { IdentitySource } from '../model/machine.ts';
 import { timing } from '../model/policy.ts';
-import { because, counted } from '../model/reason.ts';
+import { because, pluralize } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { hasNothingToFree } from './guards.ts';
 import {
@@ -134,7 +134,7 @@ const askWitness = (view: View): Decision => {
       disks,
       because: because(
         'missing-without-witness',
-        `Cloudfence checks whether ${counted(disks.length, 'disk is', 'disks are')} still attached to ${machine}`,
+        `Cloudfence checks whether ${pluralize(disks.length, 'disk is', 'disks are')} still attached to ${machine}`,
       ),
     };
   return noWitness(view);

@@ -7,7 +7,7 @@ import {
 } from '../model/cluster-facts.ts';
 import { type MachineFacts, machineOfProviderID, type Power } from '../model/machine.ts';
 import { beginsNothing, timing } from '../model/policy.ts';
-import { because, counted, type Reason, listSome } from '../model/reason.ts';
+import { because, pluralize, type Reason, listSome } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { type ClusterStep, stepKey } from '../model/steps.ts';
 import { capReached, hasNothingToFree, mayBegin, paused } from './guards.ts';
@@ -214,7 +214,7 @@ const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
   const others = connectivity.unreachable.filter((name) => name !== node.name);
   if (others.length > 0)
     return refuseBecause(
-      `${counted(others.length, 'other Node is', 'other Nodes are')} also unreachable (${listSome(others)})`,
+      `${pluralize(others.length, 'other Node is', 'other Nodes are')} also unreachable (${listSome(others)})`,
     );
   if (!connectivity.unreachable.includes(node.name)) return refuseBecause('its Lease is not stale');
   if (connectivity.zone.every((name) => connectivity.unreachable.includes(name)))

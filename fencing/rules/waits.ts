@@ -1,5 +1,5 @@
 import type { PodFacts, VolumeFacts } from '../model/cluster-facts.ts';
-import { because, counted, listSome, type Reason } from '../model/reason.ts';
+import { because, pluralize, listSome, type Reason } from '../model/reason.ts';
 import { type Awaited, type Decision, type Memory, type Rule, type View, wait } from './view.ts';
 import { timing } from '../model/policy.ts';
 import { isUnmarked } from './mark.ts';
@@ -62,7 +62,7 @@ export const waitForPods: Rule = (view) => {
     'are recreated after each deletion and use a volume',
   );
   const held = told(isHeldByFinalizer, 'is kept by its finalizers', 'are kept by their finalizers');
-  const says = `${counted(going.length, 'pod is', 'pods are')} being deleted${back}${held}`;
+  const says = `${pluralize(going.length, 'pod is', 'pods are')} being deleted${back}${held}`;
   return wait(lookDelay(view), because('pods-going', says));
 };
 
@@ -110,7 +110,7 @@ export const waitForAttachments: Rule = (view) => {
   const errors = going.map((volume) => volume.attachment?.detachError).filter((error) => error != null);
   const driverErrors = errors.length > 0 ? `; the driver says: ${errors.join('; ')}` : '';
   const says =
-    `Kubernetes detaches ${counted(going.length, 'volume')} (${going.map((v) => v.key).join(', ')})` + driverErrors;
+    `Kubernetes detaches ${pluralize(going.length, 'volume')} (${going.map((v) => v.key).join(', ')})` + driverErrors;
   return wait(untilLook(view, going), because('attachments-going', says), awaited(view, going));
 };
 
@@ -122,7 +122,7 @@ export const waitForDisks: Rule = (view) => {
     .map((volume) => attachedDiskOf(view, volume))
     .filter((disk) => disk !== null && disk.keep === null && !isDetachDeclined(view, disk));
   return going.length > 0
-    ? wait(lookDelay(view), because('disks-going', `${counted(going.length, 'disk is', 'disks are')} still attached`))
+    ? wait(lookDelay(view), because('disks-going', `${pluralize(going.length, 'disk is', 'disks are')} still attached`))
     : null;
 };
 

@@ -1,4 +1,4 @@
-import { counted } from '../../fencing/model/reason.ts';
+import { pluralize } from '../../fencing/model/reason.ts';
 import { z } from 'zod';
 import { asCloudfenceError } from '../../fencing/model/errors.ts';
 import type { IgnoredEvent } from '../../fencing/model/cloud.ts';
@@ -137,7 +137,7 @@ const tryAgain = async (
 ): Promise<void> => {
   const failed = failures + 1;
   if (failed > MOST_FAILURES)
-    return queues.dead({ body, reason: `the message failed ${counted(failed, 'time')}: ${why}` });
+    return queues.dead({ body, reason: `the message failed ${pluralize(failed, 'time')}: ${why}` });
   const message: Retry = { cloudfence: 'retry', failures: failed, body };
   const seconds = redeliveryDelay(failed, chance());
   await queues.events(JSON.stringify(message), seconds);
@@ -145,7 +145,7 @@ const tryAgain = async (
     messageLine(
       'retry',
       'failed',
-      `Cloudfence tries again in ${seconds} s. The message failed ${counted(failed, 'time')}: ${why}`,
+      `Cloudfence tries again in ${seconds} s. The message failed ${pluralize(failed, 'time')}: ${why}`,
       null,
     ),
   );

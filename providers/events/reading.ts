@@ -1,4 +1,4 @@
-import { counted, shorten } from '../../fencing/model/reason.ts';
+import { pluralize, shorten } from '../../fencing/model/reason.ts';
 import type { z } from 'zod';
 import type { IgnoredEvent, Fault, Hint, ParsedEvent } from '../../fencing/model/cloud.ts';
 import {
@@ -87,7 +87,7 @@ const fewFaults = (faults: readonly Fault[]): readonly Fault[] => {
         ...faults.slice(0, MOST_REPORTED),
         {
           ...first,
-          what: `${counted(others.length + 1, 'more part')} of the event cannot be read`,
+          what: `${pluralize(others.length + 1, 'more part')} of the event cannot be read`,
           remedy: 'check the event itself',
         },
       ]
@@ -99,7 +99,7 @@ const fewIgnored = (ignored: readonly IgnoredEvent[]): readonly IgnoredEvent[] =
   return first
     ? [
         ...ignored.slice(0, MOST_REPORTED),
-        { ...first, what: `${counted(others.length + 1, 'more part')} of the event, without a machine` },
+        { ...first, what: `${pluralize(others.length + 1, 'more part')} of the event, without a machine` },
       ]
     : ignored;
 };

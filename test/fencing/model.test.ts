@@ -14,7 +14,7 @@ import {
 import { parseJsonOrNull, parseJsonOrText } from '../../fencing/model/json-text.ts';
 import { emptyMachineFacts, machineOfProviderID } from '../../fencing/model/machine.ts';
 import { isSimulated, outcomeJson, type StepReport } from '../../fencing/model/outcome.ts';
-import { because, counted, listSome, longWaits } from '../../fencing/model/reason.ts';
+import { because, pluralize, listSome, longWaits } from '../../fencing/model/reason.ts';
 import { parseRecord } from '../../fencing/model/record.ts';
 import { describeTarget, stepKey, stepProperties, isOnlyCleanup, type Step } from '../../fencing/model/steps.ts';
 import { outcomeOf } from '../../fencing/loop/ending.ts';
@@ -202,8 +202,8 @@ describe('words', () => {
     expect(listSome(['a', 'b', 'c', 'd', 'e', 'f', 'g'])).toBe('a, b, c, d, e and 2 more');
   });
   it('count', () => {
-    expect([counted(0, 'pod'), counted(1, 'pod'), counted(2, 'pod')]).toEqual(['0 pods', '1 pod', '2 pods']);
-    expect(counted(2, 'pod is', 'pods are')).toBe('2 pods are');
+    expect([pluralize(0, 'pod'), pluralize(1, 'pod'), pluralize(2, 'pod')]).toEqual(['0 pods', '1 pod', '2 pods']);
+    expect(pluralize(2, 'pod is', 'pods are')).toBe('2 pods are');
     expect(because('off-proven', 'x')).toEqual({ code: 'off-proven', says: 'x' });
   });
   it('tell for what a run of a sweep does not wait', () => {
