@@ -13,12 +13,12 @@ import { because, pluralize, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { originOf, targetPod } from '../rules/pods.ts';
 import { stepKey, stepProperties, describeTarget, type Step } from '../model/steps.ts';
-import type { Act, Memory, Moment } from '../rules/view.ts';
+import type { PlannedStep, Memory, Moment } from '../rules/view.ts';
 
 /** How a step that succeeded, was rejected, or was only simulated changes the state of a run. */
 
 const report = (
-  { step, because: reason }: Act,
+  { step, because: reason }: PlannedStep,
   sentAt: Moment,
   now: Moment,
   result: StepReport['result'],
@@ -36,7 +36,7 @@ const report = (
 /** Returns the run state after a step took effect, in this call or earlier. */
 export const applyStepResult = (
   state: RunState,
-  act: Act,
+  act: PlannedStep,
   result: StepResult,
   sentAt: Moment,
   now: Moment,
@@ -137,7 +137,7 @@ const memoryAfter = ({ memory, cluster, identityRules }: RunState, step: Step, n
 };
 
 /** Returns how the run ends if nothing is left to look at after the step. Otherwise returns null. */
-const endingAfter = ({ step, because: reason }: Act): Ending | null => {
+const endingAfter = ({ step, because: reason }: PlannedStep): Ending | null => {
   const outcome = stepProperties[step.do].ends;
   return outcome && { outcome, reason, lookAgainIn: null, retry: false };
 };
@@ -151,7 +151,7 @@ const REFUSALS_BEFORE_GIVING_UP = 6;
  */
 export const applyStepError = (
   state: RunState,
-  act: Act,
+  act: PlannedStep,
   error: CloudfenceError,
   sentAt: Moment,
   now: Moment,
@@ -177,7 +177,7 @@ export const applyStepError = (
 };
 
 /** Reports a step of a dry run as if it were taken. Sends nothing. */
-export const reportSimulatedStep = (act: Act, now: Moment): StepReport => report(act, now, now, 'dry-run', null);
+export const reportSimulatedStep = (act: PlannedStep, now: Moment): StepReport => report(act, now, now, 'dry-run', null);
 
 /**
  * Returns the facts after a step that took effect, or after a simulated step. They do not contain reactions of others

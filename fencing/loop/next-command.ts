@@ -9,7 +9,7 @@ import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { beginsNothing, timing } from '../model/policy.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import { markKey, stepKey, stepProperties, isOnlyCleanup, type Step } from '../model/steps.ts';
-import type { Act, Awaited, Decision, Moment, View } from '../rules/view.ts';
+import type { PlannedStep, Awaited, Decision, Moment, View } from '../rules/view.ts';
 
 /** Chooses the next command from the state of a run: a look, a recheck, a step, a sleep, or the end. */
 
@@ -53,7 +53,7 @@ export type Command =
       readonly location: ClusterLocation;
       readonly step: Step;
       readonly because: Reason;
-      readonly alongside: readonly Act[];
+      readonly alongside: readonly PlannedStep[];
       readonly expires: number;
       readonly leaveBy: number;
       readonly isRechecked: boolean;
@@ -88,7 +88,7 @@ export const RECHECK_LASTS_MS = 500;
 type StepDecision = Extract<Decision, { do: 'step' }>;
 
 /** Returns the command that takes only this step. */
-export const actOn = (location: ClusterLocation, act: Act, expires: number): Extract<Command, { do: 'act' }> => ({
+export const actOn = (location: ClusterLocation, act: PlannedStep, expires: number): Extract<Command, { do: 'act' }> => ({
   do: 'act',
   location,
   ...act,
@@ -102,12 +102,12 @@ export const actOn = (location: ClusterLocation, act: Act, expires: number): Ext
  * A step of a command, with the latest time at which its call may be sent, even if the proof lasts longer (monotonic
  * ms).
  */
-interface ActOfCommand extends Act {
+interface StepOfCommand extends PlannedStep {
   readonly leaveBy: number;
 }
 
 /** Returns all steps of a command, the most urgent one first. */
-export const actsOf = (command: Extract<Command, { do: 'act' }>): readonly ActOfCommand[] => {
+export const stepsOfCommand = (command: Extract<Command, { do: 'act' }>): readonly StepOfCommand[] => {
   const { step, because: reason, alongside, leaveBy, isRechecked } = command;
   const first = { step, because: reason, leaveBy: isRechecked ? Infinity : leaveBy };
   return [first, ...alongside.map((act) => ({ ...act, leaveBy }))];

@@ -14,11 +14,11 @@ import { mayHaveFreed, witnessAttachments } from '../rules/identity.ts';
 import { takenForAnothers } from '../rules/volumes.ts';
 import type { Admission } from '../model/ledger.ts';
 import type { MachineFacts, Witness } from '../model/machine.ts';
-import { type Command, actsOf } from './next-command.ts';
+import { type Command, stepsOfCommand } from './next-command.ts';
 import { type ClusterSearchResult, withLocation } from './locate.ts';
 import { failedEnding, isPermanent, tryLater, expired } from './ending.ts';
 import type { StepReport } from '../model/outcome.ts';
-import type { Moment, Act } from '../rules/view.ts';
+import type { Moment, PlannedStep } from '../rules/view.ts';
 import type { StepResult } from '../model/cluster.ts';
 import { stepKey, stepProperties } from '../model/steps.ts';
 
@@ -213,7 +213,7 @@ const wasAllowedBefore = ({ memory }: RunState, command: Command): boolean =>
 export type StepAnswer = StepResult | CloudfenceError;
 
 interface Failed {
-  readonly act: Act;
+  readonly act: PlannedStep;
   readonly error: CloudfenceError;
 }
 
@@ -230,7 +230,7 @@ const applyAnswers = (
   const { machine, cluster } = state;
   const failed: Failed[] = [];
   let after = state;
-  actsOf(command).forEach((act, nth) => {
+  stepsOfCommand(command).forEach((act, nth) => {
     const answer = answers[nth];
     if (answer instanceof CloudfenceError) failed.push({ act, error: answer });
     else if (answer !== undefined) after = applyStepResult({ ...after, machine, cluster }, act, answer, sentAt, now);

@@ -10,7 +10,7 @@ import type { Moment } from '../rules/view.ts';
 import { outcomeOf, failedEnding } from './ending.ts';
 import { searchClusters, runLook } from './look.ts';
 import { type StepAnswer, reduce, type CommandResult } from './reduce.ts';
-import { actsOf, nextCommand, RECHECK_LASTS_MS, type Command } from './next-command.ts';
+import { stepsOfCommand, nextCommand, RECHECK_LASTS_MS, type Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
 import { sleepOrPoll } from './sleep.ts';
 import {
@@ -264,7 +264,7 @@ const act = async (command: Extract<Command, { do: 'act' }>, ports: Ports): Prom
   const { location, expires } = command;
   const sentAt = ports.clock.now();
   const answers = await Promise.all(
-    actsOf(command).map(async ({ step, leaveBy }): Promise<StepAnswer> => {
+    stepsOfCommand(command).map(async ({ step, leaveBy }): Promise<StepAnswer> => {
       const permit = permitUntil(expires, ports.clock, leaveBy);
       return apply(step, location, permit, ports).catch(asCloudfenceError);
     }),

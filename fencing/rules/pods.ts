@@ -3,7 +3,7 @@ import { timing } from '../model/policy.ts';
 import { because } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { type PodTarget, stepKey } from '../model/steps.ts';
-import { type Act, type Rule, takeSteps, type View } from './view.ts';
+import { type PlannedStep, type Rule, takeSteps, type View } from './view.ts';
 
 /** Which pods of the Node are deleted, in which order, and which ones come back. */
 
@@ -85,7 +85,7 @@ export const deletePods: Rule = (view) => {
   const due = podsToDelete(view).filter((pod) => stepFor(view.memory, pod) !== null && isDue(view, pod));
   const ofOnePriority = due.filter(({ priority }) => priority === due[0]?.priority);
   return takeSteps(
-    ofOnePriority.flatMap((pod): readonly Act[] => {
+    ofOnePriority.flatMap((pod): readonly PlannedStep[] => {
       const step = stepFor(view.memory, pod);
       const reason = because('pod-on-dead-machine', `the machine of Pod ${pod.namespace}/${pod.name} is off`);
       return step ? [{ step, because: reason }] : [];

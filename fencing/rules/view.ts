@@ -116,7 +116,7 @@ export interface View {
 }
 
 /** A step and its reason. */
-export interface Act {
+export interface PlannedStep {
   readonly step: Step;
   readonly because: Reason;
 }
@@ -136,7 +136,7 @@ export interface Awaited {
 
 export type Decision =
   /** `alongside`: further steps of the same kind that can be taken concurrently. */
-  | { readonly do: 'step'; readonly step: Step; readonly because: Reason; readonly alongside: readonly Act[] }
+  | { readonly do: 'step'; readonly step: Step; readonly because: Reason; readonly alongside: readonly PlannedStep[] }
   | { readonly do: 'witness'; readonly disks: readonly DiskId[]; readonly because: Reason }
   | { readonly do: 'survey-connectivity'; readonly because: Reason }
   /** Writes the fence to the ledger of the cap, before the fence begins. */
@@ -168,8 +168,8 @@ export const takeStep = (step: Step, reason: Reason): Decision => ({
 const MOST_SIDE_BY_SIDE = 24;
 
 /** Takes the first step, concurrently with the following steps of the same kind. Returns null if there is no step. */
-export const takeSteps = (acts: readonly Act[]): Decision | null => {
-  const [first, ...others] = acts;
+export const takeSteps = (planned: readonly PlannedStep[]): Decision | null => {
+  const [first, ...others] = planned;
   if (!first) return null;
   const alongside = others.filter(({ step }) => step.do === first.step.do).slice(0, MOST_SIDE_BY_SIDE - 1);
   return { do: 'step', ...first, alongside };

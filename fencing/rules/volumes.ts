@@ -5,7 +5,7 @@ import { because } from '../model/reason.ts';
 import { type CloudStep, type Step, stepKey } from '../model/steps.ts';
 import { targetMachine } from './identity.ts';
 import { podsWanting } from './pods.ts';
-import { type Act, type Decision, type Rule, takeStep, takeSteps, type View } from './view.ts';
+import { type PlannedStep, type Decision, type Rule, takeStep, takeSteps, type View } from './view.ts';
 
 /**
  * How the volumes of a machine become free: when Cloudfence deletes a lingering VolumeAttachment, nudges the attacher,
@@ -49,7 +49,7 @@ const lingers = (view: View, volume: VolumeFacts): boolean => {
 export const deleteLingeringAttachment: Rule = (view) => {
   if (view.cluster.nameTaken) return null;
   return takeSteps(
-    view.cluster.volumes.flatMap((volume): readonly Act[] => {
+    view.cluster.volumes.flatMap((volume): readonly PlannedStep[] => {
       if (!volume.attachment || !lingers(view, volume)) return [];
       const { name, uid } = volume.attachment;
       const step: Step = { do: 'delete-attachment', attachment: { name, uid } };
@@ -167,7 +167,7 @@ const dueDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): Cloud
 export const detachDisk: Rule = (view) => {
   if (view.policy.detach === 'never') return null;
   return takeSteps(
-    view.cluster.volumes.flatMap((volume): readonly Act[] => {
+    view.cluster.volumes.flatMap((volume): readonly PlannedStep[] => {
       const disk = attachedDiskOf(view, volume);
       const step = disk && mayDetach(view, volume, disk) ? dueDetach(view, volume, disk) : null;
       if (!disk || !step || view.memory.declined.has(stepKey(step))) return [];

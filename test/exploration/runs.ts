@@ -4,7 +4,7 @@ import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { timing, type Policy } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import { type Step, stepKey } from '../../fencing/model/steps.ts';
-import { actsOf, nextCommand, type Command, RECHECK_LASTS_MS } from '../../fencing/loop/next-command.ts';
+import { stepsOfCommand, nextCommand, type Command, RECHECK_LASTS_MS } from '../../fencing/loop/next-command.ts';
 import { type StepAnswer, reduce, type CommandResult } from '../../fencing/loop/reduce.ts';
 import { offStates, startRun, type Ending, type Observation, type RunState } from '../../fencing/loop/state.ts';
 import { isUnchanged } from '../../fencing/loop/sleep.ts';
@@ -90,7 +90,7 @@ const waiting = (known: RunState): RunAt => {
     case 'reserve':
       return { at: 'question', known: canonical(known), command, askedAt: NOW };
     case 'act':
-      return { at: 'act', known: canonical(known), command, answers: actsOf(command).map(() => null) };
+      return { at: 'act', known: canonical(known), command, answers: stepsOfCommand(command).map(() => null) };
     case 'sleep':
       return { at: 'sleep', known: canonical(known), command, until: awaited(NOW.mono + command.ms) ?? NOW.mono };
     case 'end':
@@ -328,7 +328,7 @@ export interface Call {
 
 /** Returns the calls that have no answer yet. */
 export const callsOf = ({ command, answers }: Acting): readonly Call[] =>
-  actsOf(command).flatMap(({ step, leaveBy }, nth) =>
+  stepsOfCommand(command).flatMap(({ step, leaveBy }, nth) =>
     answers[nth] === null ? [{ nth, step, leaveBy: Math.min(command.expires, leaveBy) }] : [],
   );
 
@@ -421,7 +421,7 @@ const waitsFor = (run: RunAt): unknown => {
       return [questionText(run.command), run.result];
     case 'act':
       return [
-        actsOf(run.command).map(({ step, leaveBy }) => [numberOf(step), leaveBy]),
+        stepsOfCommand(run.command).map(({ step, leaveBy }) => [numberOf(step), leaveBy]),
         run.command.expires,
         run.answers.map((answer) => (answer instanceof Error ? answer.name : answer)),
       ];
