@@ -9,7 +9,7 @@ import { PROOF_LASTS_MS } from '../model/permit.ts';
 import { beginsNothing, timing } from '../model/policy.ts';
 import { because, type Reason, type ReasonCode } from '../model/reason.ts';
 import { markKey, stepKey, stepProperties, isOnlyCleanup, type Step } from '../model/steps.ts';
-import type { PlannedStep, Awaited, Decision, Moment, View } from '../rules/view.ts';
+import type { PlannedStep, AwaitedAttachments, Decision, Moment, View } from '../rules/view.ts';
 
 /** Chooses the next command from the state of a run: a look, a recheck, a step, a sleep, or the end. */
 
@@ -61,7 +61,7 @@ export type Command =
   /** Dry run or shadow mode: the step is only simulated. */
   | { readonly do: 'imagine'; readonly step: Step; readonly because: Reason }
   /** `until`: events that may end the sleep earlier. */
-  | { readonly do: 'sleep'; readonly ms: number; readonly because: Reason; readonly until: Awaited | null }
+  | { readonly do: 'sleep'; readonly ms: number; readonly because: Reason; readonly until: AwaitedAttachments | null }
   | { readonly do: 'end'; readonly ending: NonNullable<RunState['ending']> }
   | {
       readonly do: 'record-events';

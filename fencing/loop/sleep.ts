@@ -1,7 +1,7 @@
 import type { AttachmentFacts } from '../model/cluster-facts.ts';
 import type { MachineFacts } from '../model/machine.ts';
 import { timing } from '../model/policy.ts';
-import type { Awaited } from '../rules/view.ts';
+import type { AwaitedAttachments } from '../rules/view.ts';
 import { pollDelay } from '../rules/waits.ts';
 import type { Command } from './next-command.ts';
 import { clusterAt, type Ports } from './ports.ts';
@@ -81,7 +81,7 @@ const machineWatch = ({ machine: seen, request }: RunState, ports: Ports): Machi
 };
 
 /** Returns whether Kubernetes has not begun the deletion in time. */
-const isLate = ({ deletingSince }: AttachmentFacts, { deletedBy }: Awaited, mono: number): boolean =>
+const isLate = ({ deletingSince }: AttachmentFacts, { deletedBy }: AwaitedAttachments, mono: number): boolean =>
   deletingSince === null && mono >= deletedBy;
 
 interface Asking {
@@ -98,7 +98,7 @@ interface Asking {
  */
 const ask = async (
   awaited: readonly AttachmentFacts[],
-  until: Awaited,
+  until: AwaitedAttachments,
   { state, ports, mayAskMore }: Asking,
 ): Promise<readonly AttachmentFacts[]> => {
   const cluster = clusterAt(state.location, ports);
@@ -128,7 +128,7 @@ const stillAwaited = (
   seen: AttachmentFacts,
   found: AttachmentFacts,
   others: readonly AttachmentFacts[],
-  until: Awaited,
+  until: AwaitedAttachments,
   { clock }: Ports,
 ): readonly AttachmentFacts[] => {
   const standing = [...others, found];

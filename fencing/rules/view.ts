@@ -122,7 +122,7 @@ export interface PlannedStep {
 }
 
 /** Attachments that disappear by themselves while their machine is off. Reading one of them is cheaper than a look. */
-export interface Awaited {
+export interface AwaitedAttachments {
   /** The attachments as last seen. The wait ends when they are gone, or when one reports a new error. */
   readonly attachments: readonly AttachmentFacts[];
   /** The wait also ends if Kubernetes has not begun to delete one of them by this time (monotonic ms). */
@@ -146,7 +146,7 @@ export type Decision =
   /** Reads the machine again, because the state of the Node may be newer than the latest read of the machine. */
   | { readonly do: 'reread'; readonly because: Reason }
   /** `until`: events that may end the wait earlier. Null if only time ends it. */
-  | { readonly do: 'wait'; readonly ms: number; readonly because: Reason; readonly until: Awaited | null }
+  | { readonly do: 'wait'; readonly ms: number; readonly because: Reason; readonly until: AwaitedAttachments | null }
   | {
       readonly do: 'end';
       readonly outcome: 'fenced' | 'released' | 'refused' | 'ignored' | 'failed';
@@ -174,7 +174,7 @@ export const takeSteps = (planned: readonly PlannedStep[]): Decision | null => {
   const alongside = others.filter(({ step }) => step.do === first.step.do).slice(0, MOST_SIDE_BY_SIDE - 1);
   return { do: 'step', ...first, alongside };
 };
-export const wait = (ms: number, reason: Reason, until: Awaited | null = null): Decision => ({
+export const wait = (ms: number, reason: Reason, until: AwaitedAttachments | null = null): Decision => ({
   do: 'wait',
   ms,
   because: reason,

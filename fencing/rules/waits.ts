@@ -1,6 +1,6 @@
 import type { PodFacts, VolumeFacts } from '../model/cluster-facts.ts';
 import { because, pluralize, listSome, type Reason } from '../model/reason.ts';
-import { type Awaited, type Decision, type Memory, type Rule, type View, wait } from './view.ts';
+import { type AwaitedAttachments, type Decision, type Memory, type Rule, type View, wait } from './view.ts';
 import { timing } from '../model/policy.ts';
 import { isUnmarked } from './mark.ts';
 import { unwantedForMs, attachedDiskOf, detachesDueIn, isDetachDeclined, nudgeLastsFor } from './volumes.ts';
@@ -67,7 +67,7 @@ export const waitForPods: Rule = (view) => {
 };
 
 /** Returns the conditions that end the wait for the attachments of these volumes. */
-const awaited = (view: View, volumes: readonly VolumeFacts[]): Awaited => ({
+const awaited = (view: View, volumes: readonly VolumeFacts[]): AwaitedAttachments => ({
   attachments: volumes.flatMap(({ attachment }) => attachment ?? []),
   deletedBy: Math.min(...volumes.map(({ key }) => view.now.mono + timing.attachmentLingers - unwantedForMs(view, key))),
   // If a look after a wait has shown that some attachments remain, the wait lasts until all are gone.

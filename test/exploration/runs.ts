@@ -8,7 +8,7 @@ import { stepsOfCommand, nextCommand, type Command, RECHECK_LASTS_MS } from '../
 import { type StepAnswer, reduce, type CommandResult } from '../../fencing/loop/reduce.ts';
 import { offStates, startRun, type Ending, type Observation, type RunState } from '../../fencing/loop/state.ts';
 import { isUnchanged } from '../../fencing/loop/sleep.ts';
-import type { Awaited, Memory, Moment } from '../../fencing/rules/view.ts';
+import type { AwaitedAttachments, Memory, Moment } from '../../fencing/rules/view.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { NODE } from './facts.ts';
 import { RUN_ID } from './story.ts';
@@ -283,7 +283,7 @@ export const learned = (known: RunState, command: Command, result: CommandResult
 
 type Sleeping = Extract<RunAt, { at: 'sleep' }>;
 
-const awaitedLater = (until: Awaited | null): Awaited | null =>
+const awaitedLater = (until: AwaitedAttachments | null): AwaitedAttachments | null =>
   until && { ...until, deletedBy: Math.max(afterTime(until.deletedBy, TICK_MS), NOW.mono - TICK_MS) };
 
 /** Returns the run after its sleep. */
