@@ -142,7 +142,7 @@ const stopwatch = (now: () => number): (() => number) => {
 const lanesFrom = <P extends ClusterParts>(
   world: World<P>,
   story: Story<P>,
-  { milestones, acts }: Scenario,
+  { milestones, actions }: Scenario,
   tell: ReportNews,
 ): Lanes<P> => {
   const elapsed = stopwatch(world.now);
@@ -155,7 +155,7 @@ const lanesFrom = <P extends ClusterParts>(
       tell({ at: elapsed(), lane: lane.name, says: says?.(lane.world, story) ?? title(story.demoCloud.title) });
     }
   };
-  const toCome = [...acts];
+  const toCome = [...actions];
   const actIfDue = (): void => {
     for (let [act] = toCome; act && act.at <= elapsed(); [act] = toCome) {
       for (const lane of [alone, fenced]) act.does(lane.world, story);

@@ -18,7 +18,7 @@ import { isReady } from '../sandbox/cluster/controllers/nodes.ts';
 import { isReadyPod } from '../sandbox/cluster/controllers/pods.ts';
 
 /** An action of people in both worlds while time passes. */
-interface Act {
+interface ScenarioAction {
   /** Ms after the start of the story. */
   readonly at: number;
   readonly says: string;
@@ -33,7 +33,7 @@ export interface Scenario {
   readonly since: string;
   /** Causes the failure, and advances time until it has happened. The two stories differ from then on. */
   readonly strikes: <P extends ClusterParts>(world: World<P>, story: Story<P>) => void;
-  readonly acts: readonly Act[];
+  readonly actions: readonly ScenarioAction[];
   /** True if the cloud sends no event, so that only the sweep finds the machine. */
   readonly unannounced: boolean;
   readonly milestones: readonly Milestone[];
@@ -67,7 +67,7 @@ const stopAndDeleteNode: Scenario['strikes'] = (world, story) => {
   if (node) writerAs(world, 'somebody').remove('nodes', node);
 };
 
-const startAgain: Act = {
+const startAgain: ScenarioAction = {
   at: 7 * 60_000,
   says: 'someone starts the instance again, and schedules a new pod on its Node',
   does: (world, { holder, node, demoCloud }) => {
@@ -181,7 +181,7 @@ const takeoverMilestones = [
 ];
 const returnMilestones = [milestone.runsAgain, milestone.readyAgain, milestone.quarantineRemoved, milestone.newPodRuns];
 const takeoverChecks = [dataUnharmed, oldAttachmentGone, diskMoved, databaseRuns];
-const announced = { acts: [], unannounced: false };
+const announced = { actions: [], unannounced: false };
 
 export const scenarios: readonly Scenario[] = [
   {
@@ -213,7 +213,7 @@ export const scenarios: readonly Scenario[] = [
     shows: 'The node of a database is unreachable, but its instance runs and writes, so the disk must stay attached.',
     since: 'after the partition',
     strikes: (world, { node }) => void world.parts.cluster.knobs.partitioned.push(node),
-    acts: [],
+    actions: [],
     unannounced: true,
     milestones: [milestone.cutOff, milestone.notReady, milestone.refused, ...takeoverMilestones],
     asks: [dataUnharmed, machineRuns, diskStayed, podStayed, refusalSaid, nothingLeft],
@@ -223,7 +223,7 @@ export const scenarios: readonly Scenario[] = [
     shows: 'The instance of a database stops, and someone starts it again seven minutes later.',
     since: 'after the stop',
     strikes: stop,
-    acts: [startAgain],
+    actions: [startAgain],
     unannounced: false,
     milestones: [
       milestone.stopped,
