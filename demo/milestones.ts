@@ -10,7 +10,7 @@ import {
   NUDGE_ANNOTATION,
   QUARANTINE,
   RECORD_ANNOTATION,
-  REPORTER,
+  EVENT_REPORTER,
   TAINT_LABEL,
 } from '../kubernetes/names.ts';
 import { hasOwnTaint } from '../kubernetes/node-facts.ts';
@@ -40,7 +40,7 @@ export const nudgedAttachments = (world: World<ClusterParts>): readonly string[]
 export const refusalEvent = (world: World<ClusterParts>, node: string): EventObject | undefined =>
   listObjects(world, 'events').find(
     (event) =>
-      event.reportingController === REPORTER && event.reason === 'FencingRefused' && event.regarding?.name === node,
+      event.reportingController === EVENT_REPORTER && event.reason === 'FencingRefused' && event.regarding?.name === node,
   );
 
 /**

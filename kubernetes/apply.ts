@@ -13,7 +13,7 @@ import { deleteAttachment, setNudge } from './attachments.ts';
 import { deleteByUid, type ApiSession, type Writer, type CallClock, type Reader } from './connection.ts';
 import { isPreconditionFailed } from './errors.ts';
 import { fencePatch, type FenceStep } from './fence-patch.ts';
-import { EVENT_NAMESPACE, REPORTER, OUT_OF_SERVICE } from './names.ts';
+import { EVENT_NAMESPACE, EVENT_REPORTER, OUT_OF_SERVICE } from './names.ts';
 import { readNode } from './node.ts';
 import { deletePod, failPod } from './pods.ts';
 import type { Recheck } from '../fencing/model/cluster-facts.ts';
@@ -121,8 +121,8 @@ export const recordEvent = async (
     metadata: { generateName: 'cloudfence-', namespace },
     eventTime: new V1MicroTime(now),
     regarding: referenceTo(about),
-    reportingController: REPORTER,
-    reportingInstance: REPORTER,
+    reportingController: EVENT_REPORTER,
+    reportingInstance: EVENT_REPORTER,
     action: reason,
     reason,
     type,

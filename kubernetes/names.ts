@@ -73,7 +73,7 @@ export const LEDGER = {
 export const LEASE_NAMESPACE = 'kube-node-lease';
 /** The namespace of Events about objects that have no namespace. */
 export const EVENT_NAMESPACE = 'default';
-export const REPORTER = 'cloudfence.dev';
+export const EVENT_REPORTER = 'cloudfence.dev';
 
 /** A JSON map from each CSI driver to its id for the machine. */
 export const CSI_NODE_IDS = 'csi.volume.kubernetes.io/nodeid';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { QUARANTINE, OUT_OF_SERVICE, REPORTER } from '../../kubernetes/names.ts';
+import { QUARANTINE, OUT_OF_SERVICE, EVENT_REPORTER } from '../../kubernetes/names.ts';
 import { listObjects, getObject } from '../../sandbox/cluster/get-objects.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
 import { played } from './demo-stage.ts';
@@ -44,7 +44,7 @@ describe('the demo, in the world with Cloudfence', () => {
     expect(volumeOf(end)).toMatchObject([{ instance: end.story.holder, state: 'attached' }]);
     expect(pod(end)?.metadata.uid).toBe(end.story.podUid);
     const told = listObjects(end.lanes.fenced.world, 'events').find(
-      ({ reportingController }) => reportingController === REPORTER,
+      ({ reportingController }) => reportingController === EVENT_REPORTER,
     );
     expect(told).toMatchObject({
       reason: 'FencingRefused',
