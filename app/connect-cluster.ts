@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import type { ClusterReading, ReadDriverFault, ReadClusterStanding } from '../diagnosis/ports.ts';
+import type { DiagnosisReading, ReadDriverFault, ReadClusterStanding } from '../diagnosis/ports.ts';
 import type { ReadAftermath } from '../incidents/watch.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
@@ -21,7 +21,7 @@ import type { ClusterEntry } from '../providers/cluster-entries.ts';
 import { isContent, readText, shownPath } from '../config/settings.ts';
 
 /** Creates the reads of one diagnosis. */
-export type OpenDiagnosis = (faultOf: ReadDriverFault, signal: AbortSignal) => ClusterReading;
+export type OpenDiagnosis = (faultOf: ReadDriverFault, signal: AbortSignal) => DiagnosisReading;
 
 export interface OpenedCluster {
   readonly cluster: Cluster;

@@ -11,7 +11,7 @@ import {
   type ReadResult,
   type VolumeView,
 } from './model/facts.ts';
-import type { ClusterReading, DiagnosedCluster, DiagnosisPorts } from './ports.ts';
+import type { DiagnosisReading, DiagnosedCluster, DiagnosisPorts } from './ports.ts';
 import { causeOf } from './rules/cause-of.ts';
 import { nameOf } from './rules/rule.ts';
 import { causeWithoutPod } from './rules/unused-storage.ts';
@@ -22,12 +22,12 @@ import { gatherUnused, storageTree } from './unused-storage.ts';
 
 interface Asked {
   readonly cluster: DiagnosedCluster;
-  readonly reading: ClusterReading;
+  readonly reading: DiagnosisReading;
   /** Null if the cluster does not have the object that the person named. */
   readonly pods: readonly PodView[] | null;
 }
 
-const usersOf = async (name: ObjectName | null, reading: ClusterReading): Promise<readonly PodView[] | null> => {
+const usersOf = async (name: ObjectName | null, reading: DiagnosisReading): Promise<readonly PodView[] | null> => {
   if (name === null || (await reading.claim(name)) === null) return null;
   const named = (await reading.podsIn(name.namespace)).filter(({ claims }) => claims.includes(name.name));
   const users = named.filter(({ finished }) => !finished);
@@ -38,13 +38,13 @@ const usersOf = async (name: ObjectName | null, reading: ClusterReading): Promis
 /** Null if the volume does not exist. A volume without a claim, or whose claim is gone, has no users. */
 const usersOfVolume = async (
   volume: ReadResult<VolumeView>,
-  reading: ClusterReading,
+  reading: DiagnosisReading,
 ): Promise<readonly PodView[] | null> =>
   volume === null ? null : ((await usersOf(ifFound(volume)?.claim ?? null, reading)) ?? []);
 
 const usersOfVolumes = async (
   volumes: readonly VolumeView[] | 'unread',
-  reading: ClusterReading,
+  reading: DiagnosisReading,
 ): Promise<readonly PodView[] | null> => {
   if (volumes === 'unread') return [];
   const users = (await Promise.all(volumes.map((volume) => usersOfVolume(volume, reading)))).flatMap(
@@ -54,7 +54,7 @@ const usersOfVolumes = async (
 };
 
 /** Returns the pods of a target, or null if the object does not exist. */
-const podsOf = async (target: Target, reading: ClusterReading, ports: DiagnosisPorts): Promise<Asked['pods']> => {
+const podsOf = async (target: Target, reading: DiagnosisReading, ports: DiagnosisPorts): Promise<Asked['pods']> => {
   const { diskOf } = ports.cloud.rules;
   switch (target.kind) {
     case 'everything':
@@ -79,7 +79,7 @@ const podsOf = async (target: Target, reading: ClusterReading, ports: DiagnosisP
   }
 };
 
-const hasAttachments = async (node: string, reading: ClusterReading): Promise<boolean> => {
+const hasAttachments = async (node: string, reading: DiagnosisReading): Promise<boolean> => {
   const all = await reading.attachments();
   return all !== 'unread' && all.some((attachment) => attachment.node === node);
 };

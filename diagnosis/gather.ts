@@ -13,7 +13,7 @@ import {
   type VolumeView,
   type AttachSlots,
 } from './model/facts.ts';
-import type { ClusterReading, DiagnosedCloud, DiagnosedCluster } from './ports.ts';
+import type { DiagnosisReading, DiagnosedCloud, DiagnosedCluster } from './ports.ts';
 
 /**
  * Collects the facts about pods and their claims. The number of reads is constant: about sixteen reads of the cluster
@@ -23,7 +23,7 @@ import type { ClusterReading, DiagnosedCloud, DiagnosedCluster } from './ports.t
 
 interface Sources {
   readonly cluster: DiagnosedCluster;
-  readonly reading: ClusterReading;
+  readonly reading: DiagnosisReading;
   readonly rules: DiagnosedCloud['rules'];
   readonly clouds: CloudMemory;
   readonly signal: AbortSignal;
@@ -286,7 +286,7 @@ const slotsOn = async (
   node: string,
   taken: number,
   driver: string,
-  reading: ClusterReading,
+  reading: DiagnosisReading,
 ): Promise<AttachSlots | null> => {
   const view = ifFound(await reading.node(node));
   if (view === null || view.drivers === 'unread') return null;
@@ -294,7 +294,7 @@ const slotsOn = async (
 };
 
 /** Reads nothing if no Node may be full. */
-const readSlots = async (facts: Facts, reading: ClusterReading): Promise<readonly AttachSlots[]> => {
+const readSlots = async (facts: Facts, reading: DiagnosisReading): Promise<readonly AttachSlots[]> => {
   const { pod, target, driver } = facts;
   const refused = isRefused(facts);
   if (driver === null || !(refused || FULL.test(pod.unscheduled ?? ''))) return [];

@@ -26,7 +26,7 @@ import type { Policy } from '../fencing/model/policy.ts';
  * The reads of one diagnosis in one cluster. Each read is made once, and its answer is cached. A read without
  * permission returns `unread`, and `unread()` reports it. The diagnosis never writes.
  */
-export interface ClusterReading {
+export interface DiagnosisReading {
   readonly pod: (name: ObjectName) => Promise<ReadResult<PodView>>;
   /** Returns the events about an object, latest first. */
   readonly events: (namespace: string, uid: string) => Promise<readonly EventView[]>;
@@ -60,7 +60,7 @@ export interface ClusterReading {
 /** A cluster that can be diagnosed. */
 export interface DiagnosedCluster {
   readonly cluster: Pick<Cluster, 'name' | 'find' | 'identify' | 'suspects'>;
-  readonly read: (signal: AbortSignal) => Promise<ClusterReading>;
+  readonly read: (signal: AbortSignal) => Promise<DiagnosisReading>;
 }
 
 /** The reads of the clouds that a diagnosis needs. Both throw a `CloudfenceError` if there was no answer. */

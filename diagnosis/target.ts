@@ -1,7 +1,7 @@
 import { InvalidInput, PermissionDenied } from '../fencing/model/errors.ts';
 import type { IdentitySource, MachineId } from '../fencing/model/machine.ts';
 import { ifFound, type ObjectName, type PodView, type VolumeView } from './model/facts.ts';
-import type { ClusterReading, DiagnosedCluster, DiagnosisPorts } from './ports.ts';
+import type { DiagnosisReading, DiagnosedCluster, DiagnosisPorts } from './ports.ts';
 import { isObjectName } from '../fencing/model/cluster-facts.ts';
 import { shorten } from '../fencing/model/reason.ts';
 
@@ -77,7 +77,7 @@ export interface MachineCandidate {
 /** A search for a name in one cluster. */
 export interface ClusterSearch {
   readonly cluster: DiagnosedCluster;
-  readonly reading: ClusterReading;
+  readonly reading: DiagnosisReading;
   readonly ports: SearchPorts;
 }
 
@@ -98,7 +98,7 @@ export const onlyMachineOf = (node: string, sources: readonly IdentitySource[], 
 };
 
 /** @throws PermissionDenied if a read was denied, because the machine would then be a guess */
-export const refuseUnread = ({ unread }: Pick<ClusterReading, 'unread'>): void => {
+export const refuseUnread = ({ unread }: Pick<DiagnosisReading, 'unread'>): void => {
   if (unread().length > 0)
     throw new PermissionDenied(`the machine cannot be found without these reads: ${unread().join('; ')}`);
 };

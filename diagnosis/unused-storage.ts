@@ -1,5 +1,5 @@
 import { ifFound, type PodView, type PvcView, type StorageFacts, type VolumeView } from './model/facts.ts';
-import type { ClusterReading, DiagnosisPorts } from './ports.ts';
+import type { DiagnosisReading, DiagnosisPorts } from './ports.ts';
 import { formatDuration, formatTime, nameOf } from './rules/rule.ts';
 import type { Target } from './target.ts';
 import type { TreeLine } from './answer.ts';
@@ -11,20 +11,20 @@ const PATIENCE_MS = 60_000;
 
 type Storage = Pick<StorageFacts, 'claim' | 'volume'>;
 
-const volumeOf = async (claim: PvcView, reading: ClusterReading): Promise<VolumeView | null> =>
+const volumeOf = async (claim: PvcView, reading: DiagnosisReading): Promise<VolumeView | null> =>
   claim.volumeName === '' ? null : ifFound(await reading.volume(claim.volumeName));
 
-const ofClaim = async (claim: PvcView | null, reading: ClusterReading): Promise<readonly Storage[]> =>
+const ofClaim = async (claim: PvcView | null, reading: DiagnosisReading): Promise<readonly Storage[]> =>
   claim ? [{ claim, volume: await volumeOf(claim, reading) }] : [];
 
-const ofVolume = async (volume: VolumeView | null, reading: ClusterReading): Promise<readonly Storage[]> =>
+const ofVolume = async (volume: VolumeView | null, reading: DiagnosisReading): Promise<readonly Storage[]> =>
   volume ? [{ claim: volume.claim && ifFound(await reading.claim(volume.claim)), volume }] : [];
 
 /** Returns the stuck claims that no waiting pod uses, and the stuck volumes of other claims. */
 const allStuck = async (
   pods: readonly PodView[],
   now: number,
-  reading: ClusterReading,
+  reading: DiagnosisReading,
 ): Promise<readonly Storage[]> => {
   const [claims, volumes] = await Promise.all([reading.stuckClaims(), reading.volumesGoing()]);
   const named = new Set(pods.flatMap(({ namespace, claims: own }) => own.map((name) => `${namespace}/${name}`)));
@@ -64,7 +64,7 @@ const storageOf = async (
 };
 
 interface StorageSources {
-  readonly reading: ClusterReading;
+  readonly reading: DiagnosisReading;
   readonly ports: Pick<DiagnosisPorts, 'cloud'>;
   readonly now: number;
 }

@@ -1,6 +1,6 @@
 import { CoreV1Api, StorageV1Api, type V1PersistentVolumeClaim } from '@kubernetes/client-node/dist/gen/index.js';
 import type { ObjectName, VolumeView } from '../../diagnosis/model/facts.ts';
-import type { ClusterReading } from '../../diagnosis/ports.ts';
+import type { DiagnosisReading } from '../../diagnosis/ports.ts';
 import { pages, type Reader } from '../connection.ts';
 import { pvcView, volumeView } from './diagnosis-views.ts';
 import { readPvc, readVolume } from '../volumes.ts';
@@ -65,8 +65,8 @@ const isStuck = ({ metadata, status }: V1PersistentVolumeClaim): boolean =>
 export const claimReads = (
   reader: Reader,
   { once, single }: ReadMemory,
-  events: ClusterReading['events'],
-): Pick<ClusterReading, 'claim' | 'stuckClaims'> => {
+  events: DiagnosisReading['events'],
+): Pick<DiagnosisReading, 'claim' | 'stuckClaims'> => {
   const viewWithEvents = async (found: V1PersistentVolumeClaim) => {
     const { namespace = '', uid = '' } = found.metadata ?? {};
     return pvcView(found, found.status?.phase === 'Bound' ? [] : await events(namespace, uid));
@@ -86,7 +86,7 @@ export const claimReads = (
 export const volumeReads = (
   reader: Reader,
   { once, single }: ReadMemory,
-): Pick<ClusterReading, 'volume' | 'volumesOn' | 'volumesGoing' | 'driver'> => {
+): Pick<DiagnosisReading, 'volume' | 'volumesOn' | 'volumesGoing' | 'driver'> => {
   const allVolumes = single(async () => {
     const found: VolumeView[] = [];
     for await (const page of volumePages(reader)) found.push(...page.map(volumeView));

@@ -9,7 +9,7 @@ import {
 } from '@kubernetes/client-node/dist/gen/index.js';
 import { z } from 'zod';
 import type { AttachmentView, ObjectName, PodView, OwnerView, WorkloadView } from '../../diagnosis/model/facts.ts';
-import type { ClusterReading, ReadDriverFault } from '../../diagnosis/ports.ts';
+import type { DiagnosisReading, ReadDriverFault } from '../../diagnosis/ports.ts';
 import type { VolumeHandle } from '../../fencing/model/machine.ts';
 import { attachmentName, attachmentPages, readAttachment } from '../attachments.ts';
 import { pages, type Connection, type Reader } from '../connection.ts';
@@ -98,7 +98,7 @@ const attachmentReads = (reader: Reader, { once, single }: ReadMemory, faultOf: 
 
 const timeIn = (text: string | null): number | null => (text === null ? null : Date.parse(text) || null);
 
-const nodeReads = (reader: Reader, { once, allowed }: ReadMemory): Pick<ClusterReading, 'node'> => ({
+const nodeReads = (reader: Reader, { once, allowed }: ReadMemory): Pick<DiagnosisReading, 'node'> => ({
   node: once(async (name: string) => {
     const [node, csiNode, lease] = await Promise.all([
       readNode(reader, name),
@@ -117,7 +117,7 @@ const leaseOf = (driver: string): string => `external-attacher-leader-${driver.r
 const attacherReads = (
   reader: Reader,
   { once, allowed }: ReadMemory,
-): Pick<ClusterReading, 'attacher' | 'networkFences'> => ({
+): Pick<DiagnosisReading, 'attacher' | 'networkFences'> => ({
   attacher: once(async (driver: string) => {
     const name = leaseOf(driver);
     const { items } = await reader.read(CoordinationV1Api, (api) =>
@@ -154,7 +154,7 @@ export const createDiagnosisReading = (
   connection: Pick<Connection, 'reader'>,
   faultOf: ReadDriverFault,
   signal: AbortSignal,
-): ClusterReading => {
+): DiagnosisReading => {
   const reader = connection.reader(signal);
   const memory = createReadMemory();
   const events = eventReads(reader, memory);
