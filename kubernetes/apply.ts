@@ -15,7 +15,7 @@ import { isPreconditionFailed } from './errors.ts';
 import { fencePatch, type FenceStep } from './fence-patch.ts';
 import { EVENT_NAMESPACE, EVENT_REPORTER, OUT_OF_SERVICE } from './names.ts';
 import { readNode } from './node.ts';
-import { deletePod, failPod } from './pods.ts';
+import { deletePod, markPodFailed } from './pods.ts';
 import type { Recheck } from '../fencing/model/cluster-facts.ts';
 import { readLease } from './leases.ts';
 import { fenceAnnotation, hasOwnTaint, hasTaint } from './node-facts.ts';
@@ -72,7 +72,7 @@ export const applyStep = (session: StepSession, step: ClusterStep): Promise<Step
     case 'note-stopping':
       return patchFence(session, step);
     case 'fail-pod':
-      return failPod(session, step.pod);
+      return markPodFailed(session, step.pod);
     case 'delete-pod':
       return deletePod(session, step.pod);
     case 'delete-attachment':

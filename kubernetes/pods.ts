@@ -125,7 +125,7 @@ const isOver = (pod: V1Pod | null, { uid }: PodTarget): boolean =>
   pod === null || pod.metadata?.uid !== uid || isFinished(pod);
 
 /** Sets a pod to Failed, so that the Job controller sees its end and removes its finalizer. */
-export const failPod = async ({ reader, writer }: ApiSession, pod: PodTarget): Promise<StepResult> => {
+export const markPodFailed = async ({ reader, writer }: ApiSession, pod: PodTarget): Promise<StepResult> => {
   if (isOver(await readPod(reader, pod), pod)) return 'already';
   const { namespace, name } = pod;
   try {
