@@ -5,7 +5,7 @@ import {
   type MachineCandidate,
   findCandidates,
   type SearchPorts,
-  onlyMachineOf,
+  requireOneMachine,
   refuseUnread,
   parseNamedTarget,
   type NamedTarget,
@@ -52,7 +52,7 @@ export const machineOfNode = async (node: string, ports: SearchPorts): Promise<L
     throw new InvalidInput(
       `Node ${node} exists in ${found.map(({ cluster }) => cluster).join(' and ')}: give the instance id instead`,
     );
-  return { cluster: only.cluster, node, machine: onlyMachineOf(node, only.answer, ports) };
+  return { cluster: only.cluster, node, machine: requireOneMachine(node, only.answer, ports) };
 };
 
 /** Asks every cluster, and returns the answers of the clusters that have the object. */

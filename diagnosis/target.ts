@@ -86,7 +86,7 @@ const machinesIn = (sources: readonly IdentitySource[], { cloud }: SearchPorts):
 ];
 
 /** @throws InvalidInput if a Node names no machine or several */
-export const onlyMachineOf = (node: string, sources: readonly IdentitySource[], ports: SearchPorts): MachineId => {
+export const requireOneMachine = (node: string, sources: readonly IdentitySource[], ports: SearchPorts): MachineId => {
   const machines = machinesIn(sources, ports);
   const [machine] = machines;
   if (machine === undefined)
@@ -110,7 +110,7 @@ const candidateOnNode = async (
   { cluster, ports }: ClusterSearch,
 ): Promise<MachineCandidate | null> => {
   const sources = await cluster.cluster.identify(node, ports.signal);
-  return sources && { cluster: cluster.cluster.name, node, machine: onlyMachineOf(node, sources, ports), because };
+  return sources && { cluster: cluster.cluster.name, node, machine: requireOneMachine(node, sources, ports), because };
 };
 
 /** Returns whether the pod has its volumes on its Node: a container runs, or the pod has not ended yet. */
