@@ -181,7 +181,7 @@ const volumeLeft = async (reader: Reader, volume: CanaryView['volume']): Promise
 };
 
 /** Requests the deletion of everything that the drill created, and describes what still exists. */
-export const removeCanary = async (
+export const removeCanaryObjects = async (
   { reader, writer }: { readonly reader: Reader; readonly writer: Writer },
   { namespace, drill }: Pick<PlacedCanary, 'namespace' | 'drill'>,
   volume: CanaryView['volume'],

@@ -34,7 +34,7 @@ import {
   partsOfOthers,
   readVolume,
   removeCommandFor,
-  removeCanary,
+  removeCanaryObjects,
 } from './canary.ts';
 import { Refused } from '../../fencing/model/errors.ts';
 
@@ -217,7 +217,7 @@ export const createDrillCluster = (name: string, connection: Connection): DrillC
     free: (node, signal) => asked(() => freeNode(reader(signal), writer(null, signal), node)),
     freeCommand: (node) => `kubectl label node ${node} ${DRILL_RESERVED_LABEL}-`,
     remove: (canary, volume, signal) =>
-      asked(() => removeCanary({ reader: reader(signal), writer: writer(null, signal) }, canary, volume)),
+      asked(() => removeCanaryObjects({ reader: reader(signal), writer: writer(null, signal) }, canary, volume)),
     removeCommand: removeCommandFor,
     allowCommand: (node) => `kubectl label node ${node} ${DRILL_LABEL}=${DRILL_ALLOWED}`,
   };
