@@ -6,7 +6,14 @@ import type { Api } from './api.ts';
 import { incidentBuckets, refuseForeignBucket } from './bucket.ts';
 import { ensureDashboard, removeDashboard } from './dashboard.ts';
 import { ensureAbsent, ensure, type Resource, ensureServices } from './ensure.ts';
-import { functionUrl, ensureFunction, readFunction, functionsInAllRegions, removeFunction } from './functions.ts';
+import {
+  functionUrl,
+  ensureFunction,
+  readFunction,
+  functionsInAllRegions,
+  readLogLines,
+  removeFunction,
+} from './functions.ts';
 import {
   type RoleBinding,
   grantsOnOwnResources,
@@ -21,7 +28,7 @@ import {
 } from './grants.ts';
 import { serviceAccounts, ensureRole, fencingRole } from './identities.ts';
 import { type Install, functionNames } from './install.ts';
-import { readLogLines, logMetrics } from './monitoring.ts';
+import { logMetrics } from './monitoring.ts';
 import { checkPermissions } from './permissions.ts';
 import { revokeMembers, addGrant, setOnlyMembers } from './policies.ts';
 import { sweepSchedule, logSink, subscriptions, topics } from './queues.ts';

@@ -198,3 +198,34 @@ export const removeFunction = async (api: Api, install: Install, name: string, s
   );
   say(`function ${name}: removed`);
 };
+
+const logEntry = z.looseObject({
+  timestamp: z.string().default(''),
+  textPayload: z.string().optional(),
+  jsonPayload: z.record(z.string(), z.unknown()).optional(),
+});
+const logEntries = z.looseObject({ entries: z.array(logEntry).default([]) });
+
+/** How many of the latest log lines are read. */
+const LATEST_LINES = 50;
+
+/**
+ * Returns the latest log lines of a function, oldest first.
+ * https://cloud.google.com/logging/docs/reference/v2/rest/v2/entries/list
+ */
+export const readLogLines = async (
+  api: Api,
+  { names, parameters }: Install,
+  name: string,
+): Promise<readonly string[]> => {
+  const filter =
+    `resource.type="cloud_run_revision" AND resource.labels.service_name="${names.functionId(name)}" AND ` +
+    `resource.labels.location="${parameters.region}"`;
+  const body = { resourceNames: [names.project], filter, orderBy: 'timestamp desc', pageSize: LATEST_LINES };
+  const answer = logEntries.parse(await api.call({ method: 'POST', host: 'logging', path: 'v2/entries:list', body }));
+  return answer.entries
+    .toReversed()
+    .map(
+      ({ timestamp, textPayload, jsonPayload }) => `${timestamp} ${textPayload ?? JSON.stringify(jsonPayload ?? {})}`,
+    );
+};

@@ -1,6 +1,4 @@
-import { z } from 'zod';
 import { dimensionNames, metricNames } from '../../functions/metrics.ts';
-import type { Api } from './api.ts';
 import type { Resource } from './ensure.ts';
 import { type Install, durationText, functionNames } from './install.ts';
 
@@ -284,33 +282,3 @@ export const alertPolicies = (install: Install): readonly AlertPolicy[] =>
   [...metricAlarms(install), ...lines(install).flatMap((line) => ofLine(install, line))].map((one) =>
     policy(install, one),
   );
-
-const entry = z.looseObject({
-  timestamp: z.string().default(''),
-  textPayload: z.string().optional(),
-  jsonPayload: z.record(z.string(), z.unknown()).optional(),
-});
-const entries = z.looseObject({ entries: z.array(entry).default([]) });
-
-const LATEST = 50;
-
-/**
- * Returns the latest log lines of a function, oldest first.
- * https://cloud.google.com/logging/docs/reference/v2/rest/v2/entries/list
- */
-export const readLogLines = async (
-  api: Api,
-  { names, parameters }: Install,
-  name: string,
-): Promise<readonly string[]> => {
-  const filter =
-    `resource.type="cloud_run_revision" AND resource.labels.service_name="${names.functionId(name)}" AND ` +
-    `resource.labels.location="${parameters.region}"`;
-  const body = { resourceNames: [names.project], filter, orderBy: 'timestamp desc', pageSize: LATEST };
-  const answer = entries.parse(await api.call({ method: 'POST', host: 'logging', path: 'v2/entries:list', body }));
-  return answer.entries
-    .toReversed()
-    .map(
-      ({ timestamp, textPayload, jsonPayload }) => `${timestamp} ${textPayload ?? JSON.stringify(jsonPayload ?? {})}`,
-    );
-};
