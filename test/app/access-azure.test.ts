@@ -7,7 +7,7 @@ import { connectCluster } from '../../app/connect-cluster.ts';
 import { FENCE_TOKEN } from '../contract/cluster/sandbox-harness.ts';
 import { unhurried } from '../contract/cluster/harness.ts';
 import { openStandIn, type StandIn } from '../providers/stand-in.ts';
-import { base64, carriersBy, entryIn, known, kubeconfigOf, openApi, server } from './access-stage.ts';
+import { base64, carriersBy, entryIn, known, kubeconfigOf, openApi, server } from './access-server.ts';
 
 /** From an entry of the configuration to an answer of the API server, over real sockets. */
 

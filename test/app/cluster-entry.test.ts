@@ -4,7 +4,7 @@ import { cloudOfEntry } from '../../providers/cluster-entries.ts';
 import type { CloudAccess } from '../../providers/plugin.ts';
 import { connectCluster } from '../../app/connect-cluster.ts';
 import { unhurried } from '../contract/cluster/harness.ts';
-import { entryIn } from './access-stage.ts';
+import { entryIn } from './access-server.ts';
 
 describe('the access to a cluster', () => {
   it.each([

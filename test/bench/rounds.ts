@@ -1,4 +1,4 @@
-import { stagedClouds } from '../network/clouds.ts';
+import { countedClouds } from '../network/clouds.ts';
 import { tracedFence } from '../network/lockstep.ts';
 import { fullNode, type Load } from '../network/scene.ts';
 import { countsOf, roundsInWords } from '../network/trace.ts';
@@ -22,7 +22,7 @@ const show = async (cloud: string, warm: boolean, load: Load, listed: boolean): 
 };
 
 export const benchRounds = async (): Promise<void> => {
-  for (const cloud of stagedClouds) {
+  for (const cloud of countedClouds) {
     // The first fence of a process also loads modules, and the wait for them would count as round trips.
     await tracedFence(await fullNode(cloud, ONE, Date.UTC(2026, 0, 1)), { warm: false });
     for (const warm of [false, true]) await show(cloud, warm, ONE, true);

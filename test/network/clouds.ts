@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
 import { cloudNames } from '../../app/clouds.ts';
-import type { CloudStage, Start } from './stage.ts';
+import type { CloudSandbox, Start } from './cloud-sandbox.ts';
 
-/** The clouds on which round trips are counted: those with a file `<cloud>-stage.ts`. */
-export const stagedClouds = cloudNames.filter((name) => existsSync(new URL(`${name}-stage.ts`, import.meta.url)));
+/** The clouds on which round trips are counted: those with a file `<cloud>-sandbox.ts`. */
+export const countedClouds = cloudNames.filter((name) => existsSync(new URL(`${name}-sandbox.ts`, import.meta.url)));
 
-const stageModule = z.object({
-  openStage: z.custom<(start: Start) => CloudStage>((value) => typeof value === 'function'),
+const sandboxModule = z.object({
+  openSandbox: z.custom<(start: Start) => CloudSandbox>((value) => typeof value === 'function'),
 });
 
-export const openStage = async (cloud: string, start: Start): Promise<CloudStage> =>
-  stageModule.parse(await import(`./${cloud}-stage.ts`)).openStage(start);
+export const openSandbox = async (cloud: string, start: Start): Promise<CloudSandbox> =>
+  sandboxModule.parse(await import(`./${cloud}-sandbox.ts`)).openSandbox(start);

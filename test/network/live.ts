@@ -48,9 +48,9 @@ interface Noted {
 
 const portIn = (url: string): number => Number(new URL(url).port);
 
-const openServers = async ({ stage }: FullNode, noted: Noted) => {
+const openServers = async ({ sandbox }: FullNode, noted: Noted) => {
   const cluster = await openKubernetesServer(
-    stage.api({
+    sandbox.api({
       faults: {
         after: (request, { status }) => {
           noted.cluster += 1;
@@ -61,16 +61,16 @@ const openServers = async ({ stage }: FullNode, noted: Noted) => {
     }),
   );
   const cloud = await openStandIn((request) => {
-    const { call: _call, ...answer } = stage.answer(request);
+    const { call: _call, ...answer } = sandbox.answer(request);
     noted.cloud += 1;
-    if (stage.offStates.test(answer.body)) noted.off ??= performance.now();
+    if (sandbox.offStates.test(answer.body)) noted.off ??= performance.now();
     return answer;
   });
   return { cluster, cloud };
 };
 
 /** Virtual time follows the wall clock from now on. */
-const keepUp = ({ stage: { world }, left, elsewhere }: FullNode, { volumes }: Load, noted: Noted): (() => void) => {
+const keepUp = ({ sandbox: { world }, left, elsewhere }: FullNode, { volumes }: Load, noted: Noted): (() => void) => {
   const timer = setInterval(() => {
     untilNow(world, 0);
     if (noted.firstDeleted === null) return;
@@ -100,7 +100,7 @@ export const openLiveNetwork = async (
   return {
     scene,
     server: { url, ca: servers.cluster.caData },
-    environment: scene.stage.environment(`http://127.0.0.1:${doors[1].port}`),
+    environment: scene.sandbox.environment(`http://127.0.0.1:${doors[1].port}`),
     kubeconfig,
     seen: () => ({ ...noted, bytes: doors.reduce((sum, door) => sum + door.bytes(), 0) }),
     close: async () => {

@@ -29,9 +29,9 @@ const TCP_AND_TLS = 2;
 
 type Note = (seen: Omit<TracedRequest, 'round' | 'at'>) => void;
 
-const openCluster = ({ stage }: FullNode, note: Note) =>
+const openCluster = ({ sandbox }: FullNode, note: Note) =>
   openKubernetesServer(
-    stage.api({
+    sandbox.api({
       faults: {
         after: (request, { body }) => {
           const [sent = 0, received = 0] = [request.body, body].map((text) => Buffer.byteLength(text));
@@ -42,10 +42,10 @@ const openCluster = ({ stage }: FullNode, note: Note) =>
     }),
   );
 
-const openCloud = ({ stage }: FullNode, note: Note) =>
+const openCloud = ({ sandbox }: FullNode, note: Note) =>
   openStandIn((request) => {
-    const { call, ...answer } = stage.answer(request);
-    const offStates = stage.offStates.test(answer.body);
+    const { call, ...answer } = sandbox.answer(request);
+    const offStates = sandbox.offStates.test(answer.body);
     const received = Buffer.byteLength(answer.body);
     note({ api: 'cloud', call, path: request.url, sent: request.body.length, received, offStates });
     return answer;
@@ -61,7 +61,7 @@ interface Network {
 const portIn = (url: string): number => Number(new URL(url).port);
 
 const openNetwork = async (scene: FullNode): Promise<Network> => {
-  const { world, environment } = scene.stage;
+  const { world, environment } = scene.sandbox;
   const requests: TracedRequest[] = [];
   const gate = openGate(() => world.advance(ROUND_MS));
   const note: Note = (seen) => void requests.push({ ...seen, round: gate.round(), at: world.now() });
@@ -85,7 +85,7 @@ const openNetwork = async (scene: FullNode): Promise<Network> => {
   };
 };
 
-const clockOf = ({ stage: { world } }: FullNode): Clock => ({
+const clockOf = ({ sandbox: { world } }: FullNode): Clock => ({
   now: () => ({ wall: world.now(), mono: world.now() }),
   sleep: async (ms, signal) => {
     signal.throwIfAborted();
@@ -141,7 +141,7 @@ export const tracedFence = async (scene: FullNode, { warm }: { readonly warm: bo
         connections: connections - before.wire.connections,
         toCluster: toCluster.slice(before.wire.toCluster.length),
       },
-      ended: scene.stage.world.now(),
+      ended: scene.sandbox.world.now(),
     };
   } finally {
     await network.close();

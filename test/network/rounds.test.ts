@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { stagedClouds } from './clouds.ts';
+import { countedClouds } from './clouds.ts';
 import { tracedFence } from './lockstep.ts';
 import { fullNode, type Load } from './scene.ts';
 import { countsOf, type Counts } from './trace.ts';
@@ -59,10 +59,10 @@ describe('a fence on a network with a length', () => {
    * slower computer.
    */
   beforeAll(async () => {
-    for (const cloud of stagedClouds) await tracedFence(await fullNode(cloud, ONE, NOW), { warm: false });
+    for (const cloud of countedClouds) await tracedFence(await fullNode(cloud, ONE, NOW), { warm: false });
   }, 180_000);
 
-  it.each(rows.filter(([cloud]) => stagedClouds.includes(cloud)))(
+  it.each(rows.filter(([cloud]) => countedClouds.includes(cloud)))(
     'on %s, %s, with %j',
     async (cloud, state, load, limits) => {
       const scene = await fullNode(cloud, load, NOW);
@@ -72,7 +72,7 @@ describe('a fence on a network with a length', () => {
     },
   );
 
-  it.each(stagedClouds)('connects to the API server while %s answers the first question', async (cloud) => {
+  it.each(countedClouds)('connects to the API server while %s answers the first question', async (cloud) => {
     const { requests, wire } = await tracedFence(await fullNode(cloud, ONE, NOW), { warm: false });
     const [first] = requests;
     expect(first).toMatchObject({ api: 'cloud' });

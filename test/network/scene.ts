@@ -2,8 +2,8 @@ import { addDeployment, addStatefulSet } from '../../sandbox/cluster/fixtures.ts
 import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { isFinished } from '../../sandbox/cluster/controllers/pods.ts';
-import { openStage } from './clouds.ts';
-import type { CloudStage } from './stage.ts';
+import { openSandbox } from './clouds.ts';
+import type { CloudSandbox } from './cloud-sandbox.ts';
 
 /** A Node with this many pods, of which so many have their own volume. */
 export interface Load {
@@ -13,7 +13,7 @@ export interface Load {
 
 /** Two machines that have just stopped: one with the load, and one to warm up with. */
 export interface FullNode {
-  readonly stage: CloudStage;
+  readonly sandbox: CloudSandbox;
   readonly machine: string;
   readonly node: string;
   readonly other: string;
@@ -33,24 +33,24 @@ export const fullNode = async (
   cloud: string,
   { pods, volumes }: Load,
   now: number,
-  beforeStop: (world: CloudStage['world']) => void = () => undefined,
+  beforeStop: (world: CloudSandbox['world']) => void = () => undefined,
 ): Promise<FullNode> => {
-  const stage = await openStage(cloud, { seed: 1, now });
-  const { world } = stage;
-  const machine = stage.addMachine();
-  for (let nth = 0; nth < volumes; nth += 1) addStatefulSet(world, { name: `db-${nth}`, disks: [stage.addDisk()] });
+  const sandbox = await openSandbox(cloud, { seed: 1, now });
+  const { world } = sandbox;
+  const machine = sandbox.addMachine();
+  for (let nth = 0; nth < volumes; nth += 1) addStatefulSet(world, { name: `db-${nth}`, disks: [sandbox.addDisk()] });
   if (pods > volumes) addDeployment(world, { name: 'web', replicas: pods - volumes });
   settle(world);
-  const other = stage.addMachine();
-  const nodeSelector = { 'kubernetes.io/hostname': stage.nodeOf(other) };
-  addStatefulSet(world, { name: 'other', disks: [stage.addDisk()], spec: { nodeSelector } });
+  const other = sandbox.addMachine();
+  const nodeSelector = { 'kubernetes.io/hostname': sandbox.nodeOf(other) };
+  addStatefulSet(world, { name: 'other', disks: [sandbox.addDisk()], spec: { nodeSelector } });
   settle(world);
-  for (let spare = 0; spare < SPARES; spare += 1) stage.addMachine();
+  for (let spare = 0; spare < SPARES; spare += 1) sandbox.addMachine();
   settle(world);
   beforeStop(world);
-  for (const one of [machine, other]) stage.stop(one);
+  for (const one of [machine, other]) sandbox.stop(one);
   world.advance(UNTIL_OFF_MS);
-  const node = stage.nodeOf(machine);
+  const node = sandbox.nodeOf(machine);
   const left = (): Load => ({
     pods: listObjects(world, 'pods').filter((pod) => pod.spec.nodeName === node && !isFinished(pod)).length,
     volumes: listObjects(world, 'volumeattachments').filter(({ spec }) => spec.nodeName === node).length,
@@ -60,5 +60,5 @@ export const fullNode = async (
     listObjects(world, 'volumeattachments').filter(
       ({ spec, status }) => spec.nodeName !== node && isOfTheLoad(spec.source.persistentVolumeName) && status?.attached,
     ).length;
-  return { stage, machine, node, other, left, elsewhere };
+  return { sandbox, machine, node, other, left, elsewhere };
 };

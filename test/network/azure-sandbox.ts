@@ -10,9 +10,9 @@ import {
   type AzureWorld,
 } from '../../sandbox/azure-sandbox.ts';
 import { addNodeOf, nodeNameOf } from '../../sandbox/scenes/azure-database.ts';
-import type { CloudStage, Start } from './stage.ts';
+import type { CloudSandbox, Start } from './cloud-sandbox.ts';
 
-export const openStage = (start: Start): CloudStage => {
+export const openSandbox = (start: Start): CloudSandbox => {
   const world: AzureWorld = createAzureSandbox(start);
   return {
     world,

@@ -4,9 +4,9 @@ import { addVolume } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
 import { addMachine } from '../../sandbox/scenes/ec2-database.ts';
 import { stopMachine } from '../simulation/incidents.ts';
-import type { CloudStage, Start } from './stage.ts';
+import type { CloudSandbox, Start } from './cloud-sandbox.ts';
 
-export const openStage = (start: Start): CloudStage => {
+export const openSandbox = (start: Start): CloudSandbox => {
   const world: AwsWorld = createAwsSandbox(start);
   return {
     world,

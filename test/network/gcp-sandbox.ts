@@ -2,9 +2,9 @@ import { handleGce } from '../../sandbox/gce/rest.ts';
 import { addDisk, stopGuest, zonesOf } from '../../sandbox/gce/scenario.ts';
 import { apiOf, createGceSandbox, PERSISTENT_DISK, type WholeGceWorld } from '../../sandbox/gce-sandbox.ts';
 import { addMachine, nodeNameOf } from '../../sandbox/scenes/gce-database.ts';
-import type { CloudStage, Start } from './stage.ts';
+import type { CloudSandbox, Start } from './cloud-sandbox.ts';
 
-export const openStage = (start: Start): CloudStage => {
+export const openSandbox = (start: Start): CloudSandbox => {
   const world: WholeGceWorld = createGceSandbox(start);
   return {
     world,

@@ -5,7 +5,7 @@ import type { World } from '../../sandbox/world.ts';
 import type { Answered, Request } from '../providers/stand-in.ts';
 
 /** A cloud's sandbox, as the scenes and the network need it. */
-export interface CloudStage<Parts extends ClusterParts = ClusterParts> {
+export interface CloudSandbox<Parts extends ClusterParts = ClusterParts> {
   readonly world: World<Parts>;
   readonly addMachine: () => string;
   readonly nodeOf: (machine: string) => string;
