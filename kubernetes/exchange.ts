@@ -8,7 +8,7 @@ import {
 } from '@kubernetes/client-node/dist/gen/index.js';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { Permit } from '../fencing/model/permit.ts';
-import { connectAhead, endUnused, connectionCount } from '../transport/ahead.ts';
+import { connectAhead, endUnused, connectionCount } from '../transport/connections.ts';
 import { underPermit } from '../transport/under-permit.ts';
 
 /**

@@ -1,17 +1,9 @@
-import { type Agent, type ClientRequest, Agent as HttpAgent } from 'node:http';
-import { CloudfenceError, ProofExpired, Unavailable } from '../fencing/model/errors.ts';
-import type { Permit } from '../fencing/model/permit.ts';
-import { connectAhead, connectionCount } from './ahead.ts';
-import { Agent as HttpsAgent } from 'node:https';
+import type { Agent, ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-
-declare module 'node:http' {
-  interface Agent {
-    /** The method with which Node passes a request to its agent. */
-    addRequest(request: ClientRequest, options: object): void;
-  }
-}
+import { CloudfenceError, ProofExpired, Unavailable } from '../fencing/model/errors.ts';
+import type { Permit } from '../fencing/model/permit.ts';
+import { withOnlooker } from './connections.ts';
 
 /** One destructive call, sent by any SDK. */
 export interface PermittedCall {
@@ -69,20 +61,6 @@ const refusalOf = ({ permit }: PermittedCall): CloudfenceError | null => {
     throw error;
   }
 };
-
-/**
- * Returns an agent of the same kind that uses the same connections. It passes each request to `onlooker` before the
- * request gets a connection.
- */
-const withOnlooker = <A extends Agent>(agent: A, onlooker: (request: ClientRequest) => void): A =>
-  Object.create(agent, {
-    addRequest: {
-      value: (request: ClientRequest, options: object) => {
-        onlooker(request);
-        agent.addRequest(request, options);
-      },
-    },
-  });
 
 /** Tracks the requests of one call as they pass through its agents. */
 const requestsOf = (refusal: () => Error | null, onlooker: () => void) => {
@@ -160,48 +138,6 @@ export const underPermit = async <T>(call: PermittedCall, send: (passage: Permit
     over.removeEventListener('abort', end);
     passage.close();
   }
-};
-
-/**
- * The connections of one client to one cloud. Reads and destructive calls share them, so a destructive call usually
- * finds a connection that a read has opened.
- */
-export interface ConnectionPool {
-  readonly http: HttpAgent;
-  readonly https: HttpsAgent;
-}
-
-/** Allows as many sockets as the SDKs open by default. */
-const OPTIONS = { keepAlive: true, maxSockets: 50 } as const;
-
-/** When all requests that wait for their connections have been sent, calls `left` with the last one. */
-const whenAllLeft = (left: (last: ClientRequest) => void): ((request: ClientRequest) => void) => {
-  const waiting = new Set<ClientRequest>();
-  const isLast = (request: ClientRequest): boolean => waiting.delete(request) && waiting.size === 0;
-  return (request) => {
-    waiting.add(request);
-    request.once('finish', () => isLast(request) && left(request)).once('close', () => isLast(request));
-  };
-};
-
-/** An answer about a machine leads to reads of its disks, which are sent concurrently. */
-const SIDE_BY_SIDE = 2;
-
-/**
- * Creates a pool. `onRequestsSent` is called whenever requests have been sent and no request waits for its connection.
- * A second connection is opened during the first request, and again after the pool has lost its connections.
- */
-export const createConnectionPool = (onRequestsSent: () => void = () => undefined): ConnectionPool => {
-  const own = { http: new HttpAgent(OPTIONS), https: new HttpsAgent(OPTIONS) };
-  const left = (agent: Agent) => (request: ClientRequest) => {
-    const server = URL.parse(`${request.protocol}//${String(request.getHeader('host'))}`);
-    if (server && !request.reusedSocket) connectAhead(agent, server, SIDE_BY_SIDE - connectionCount(agent, server));
-    onRequestsSent();
-  };
-  return {
-    http: withOnlooker(own.http, whenAllLeft(left(own.http))),
-    https: withOnlooker(own.https, whenAllLeft(left(own.https))),
-  };
 };
 
 /** A request that its agent cannot send before this module allows it. */

@@ -1,6 +1,7 @@
 import { type EC2ClientConfig, EC2Client, type Volume } from '@aws-sdk/client-ec2';
 import type { OnRequestsSent } from '../plugin.ts';
-import { createConnectionPool, type PermittedPath } from '../../transport/under-permit.ts';
+import { createConnectionPool } from '../../transport/connections.ts';
+import type { PermittedPath } from '../../transport/under-permit.ts';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import { declinedWith } from './errors.ts';
 

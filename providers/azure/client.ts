@@ -5,7 +5,8 @@ import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import type { DiskId, MachineId } from '../../fencing/model/machine.ts';
 import type { OnRequestsSent } from '../plugin.ts';
-import { createConnectionPool, type ConnectionPool, type PermittedPath } from '../../transport/under-permit.ts';
+import { createConnectionPool, type ConnectionPool } from '../../transport/connections.ts';
+import type { PermittedPath } from '../../transport/under-permit.ts';
 
 type Credential = ConstructorParameters<typeof ComputeManagementClient>[0];
 

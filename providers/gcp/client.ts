@@ -4,12 +4,8 @@ import { RegionDisksClient } from '@google-cloud/compute/build/src/v1/region_dis
 import { ZoneOperationsClient } from '@google-cloud/compute/build/src/v1/zone_operations_client.js';
 import type { gaxios } from 'google-auth-library';
 import { ProofExpired } from '../../fencing/model/errors.ts';
-import {
-  createConnectionPool,
-  type PermittedPath,
-  type PermittedCall,
-  underPermit,
-} from '../../transport/under-permit.ts';
+import { createConnectionPool } from '../../transport/connections.ts';
+import { type PermittedPath, type PermittedCall, underPermit } from '../../transport/under-permit.ts';
 import type { OnRequestsSent } from '../plugin.ts';
 import { createAuth, isAnonymous, loadCredentials, projectOfCredentials } from './credentials.ts';
 import { isComputeUrl, withCloudfenceErrors } from './errors.ts';

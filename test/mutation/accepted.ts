@@ -321,14 +321,14 @@ export const accepted: readonly Accepted[] = [
     because: 'Neither text is a record.',
   },
   {
-    file: 'transport/ahead.ts',
+    file: 'transport/connections.ts',
     line: "const hostIn = ({ hostname }: URL): string => hostname.replace(/^\\[(.*)\\]$/, '$1');",
     from: '/^\\[(.*)\\]$/',
     to: '/\\[(.*)\\]$/',
     because: 'A URL has brackets around the whole name of its host, or none.',
   },
   {
-    file: 'transport/ahead.ts',
+    file: 'transport/connections.ts',
     line: "const hostIn = ({ hostname }: URL): string => hostname.replace(/^\\[(.*)\\]$/, '$1');",
     from: '/^\\[(.*)\\]$/',
     to: '/^\\[(.*)\\]/',

@@ -62,7 +62,7 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'permits',
-    mutates: ['transport/{under-permit,hold,ahead}.ts', 'kubernetes/exchange.ts'],
+    mutates: ['transport/{under-permit,connections}.ts', 'kubernetes/exchange.ts'],
     tests: [
       'test/transport/{permitted-call,hold,ahead,under-permit}.test.ts',
       'test/kubernetes/{exchange,refreshing-link,empty-answer,https}.test.ts',

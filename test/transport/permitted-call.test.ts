@@ -1,7 +1,8 @@
 import { Agent, request as requestBy } from 'node:http';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ProofExpired, Unavailable } from '../../fencing/model/errors.ts';
-import { createConnectionPool, type PermittedPath, underPermit } from '../../transport/under-permit.ts';
+import { createConnectionPool } from '../../transport/connections.ts';
+import { type PermittedPath, underPermit } from '../../transport/under-permit.ts';
 import { granted, proof } from '../permits.ts';
 import { answered, closeAll, failure, post, sent, serving } from './orders.ts';
 

@@ -1,4 +1,4 @@
-import { Agent } from 'node:http';
+import { Agent, type ClientRequest } from 'node:http';
 import { Agent as HttpsAgent, type RequestOptions } from 'node:https';
 import { isIP, Socket } from 'node:net';
 
@@ -6,12 +6,15 @@ declare module 'node:http' {
   interface Agent {
     /** The options that the agent passes to each connection, such as the trusted certificates. */
     readonly options: object;
+    /** The method with which Node passes a request to its agent. */
+    addRequest(request: ClientRequest, options: object): void;
   }
 }
 
 /**
- * Opens connections before there are requests for them. Opening a connection has no effect: no request and no
- * credential is sent, and a permit is still checked when a request gets its connection.
+ * The connections of a client: its pool, and connections that are opened before there are requests for them. Opening a
+ * connection has no effect: no request and no credential is sent, and a permit is still checked when a request gets its
+ * connection.
  */
 
 /**
@@ -132,4 +135,60 @@ export const connectAhead = (agent: Agent, server: URL, count: number): void => 
 /** Ends the connections of an agent that no request has used. */
 export const endUnused = (agent: Agent): void => {
   for (const spares of preparedAgents.get(agent)?.spares.values() ?? []) for (const { end } of spares) end();
+};
+
+/**
+ * Returns an agent of the same kind that uses the same connections. It passes each request to `onlooker` before the
+ * request gets a connection.
+ */
+export const withOnlooker = <A extends Agent>(agent: A, onlooker: (request: ClientRequest) => void): A =>
+  Object.create(agent, {
+    addRequest: {
+      value: (request: ClientRequest, options: object) => {
+        onlooker(request);
+        agent.addRequest(request, options);
+      },
+    },
+  });
+
+/**
+ * The connections of one client to one cloud. Reads and destructive calls share them, so a destructive call usually
+ * finds a connection that a read has opened.
+ */
+export interface ConnectionPool {
+  readonly http: Agent;
+  readonly https: HttpsAgent;
+}
+
+/** Allows as many sockets as the SDKs open by default. */
+const OPTIONS = { keepAlive: true, maxSockets: 50 } as const;
+
+/** When all requests that wait for their connections have been sent, calls `left` with the last one. */
+const whenAllLeft = (left: (last: ClientRequest) => void): ((request: ClientRequest) => void) => {
+  const waiting = new Set<ClientRequest>();
+  const isLast = (request: ClientRequest): boolean => waiting.delete(request) && waiting.size === 0;
+  return (request) => {
+    waiting.add(request);
+    request.once('finish', () => isLast(request) && left(request)).once('close', () => isLast(request));
+  };
+};
+
+/** An answer about a machine leads to reads of its disks, which are sent concurrently. */
+const SIDE_BY_SIDE = 2;
+
+/**
+ * Creates a pool. `onRequestsSent` is called whenever requests have been sent and no request waits for its connection.
+ * A second connection is opened during the first request, and again after the pool has lost its connections.
+ */
+export const createConnectionPool = (onRequestsSent: () => void = () => undefined): ConnectionPool => {
+  const own = { http: new Agent(OPTIONS), https: new HttpsAgent(OPTIONS) };
+  const left = (agent: Agent) => (request: ClientRequest) => {
+    const server = URL.parse(`${request.protocol}//${String(request.getHeader('host'))}`);
+    if (server && !request.reusedSocket) connectAhead(agent, server, SIDE_BY_SIDE - connectionCount(agent, server));
+    onRequestsSent();
+  };
+  return {
+    http: withOnlooker(own.http, whenAllLeft(left(own.http))),
+    https: withOnlooker(own.https, whenAllLeft(left(own.https))),
+  };
 };
