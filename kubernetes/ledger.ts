@@ -17,9 +17,8 @@ import {
   type LedgerChanges,
   type LedgerVersion,
   readVersion,
-  shortBoot,
-  shortMachine,
 } from './ledger-map.ts';
+import { shortBoot, shortMachine } from './ledger-text.ts';
 import { LEDGER } from './names.ts';
 import {
   type CapOverride,
