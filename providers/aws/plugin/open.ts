@@ -80,7 +80,10 @@ const withTerritories = async (
     readonly variable: CloudOptions['variable'];
   },
 ): Promise<OpenedCloud> => {
-  const { cloudOfTerritories, openTerritories, territoryName } = await import('../territories.ts');
+  const [{ cloudOfTerritories }, { openTerritories, territoryName }] = await Promise.all([
+    import('../territories.ts'),
+    import('./open-territories.ts'),
+  ]);
   const others = openTerritories(entries, home, { region: home.region });
   const probes = others.map(({ name, clients, region }) =>
     probeOf(`${kit.cloud.name} ${name}`, { clients, region, tags: home.tags }),

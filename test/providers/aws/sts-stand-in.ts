@@ -1,4 +1,4 @@
-import type { RoleToAssume } from '../../../providers/aws/territories.ts';
+import type { RoleToAssume } from '../../../providers/aws/plugin/open-territories.ts';
 import { openStandIn } from '../stand-in.ts';
 
 /**

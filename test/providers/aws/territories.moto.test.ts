@@ -1,6 +1,7 @@
 import { DescribeImagesCommand, EC2Client, RunInstancesCommand, StopInstancesCommand } from '@aws-sdk/client-ec2';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { roleCredentials, openTerritories, cloudOfTerritories } from '../../../providers/aws/territories.ts';
+import { roleCredentials, openTerritories } from '../../../providers/aws/plugin/open-territories.ts';
+import { cloudOfTerritories } from '../../../providers/aws/territories.ts';
 import { awsCloud } from '../../../providers/aws/index.ts';
 import { ec2Clients } from '../../../providers/aws/client.ts';
 import { type MotoServer, startMoto } from '../../contract/provider/moto-server.ts';

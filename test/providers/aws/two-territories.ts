@@ -1,5 +1,6 @@
 import type { Cloud } from '../../../fencing/model/cloud.ts';
-import { openTerritories, type RoleToAssume, cloudOfTerritories } from '../../../providers/aws/territories.ts';
+import { openTerritories, type RoleToAssume } from '../../../providers/aws/plugin/open-territories.ts';
+import { cloudOfTerritories } from '../../../providers/aws/territories.ts';
 import type { TerritoryEntry } from '../../../providers/plugin.ts';
 import { awsCloud } from '../../../providers/aws/index.ts';
 import { ec2Clients } from '../../../providers/aws/client.ts';
