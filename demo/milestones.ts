@@ -40,7 +40,9 @@ export const nudgedAttachments = (world: World<ClusterParts>): readonly string[]
 export const refusalEvent = (world: World<ClusterParts>, node: string): EventObject | undefined =>
   listObjects(world, 'events').find(
     (event) =>
-      event.reportingController === EVENT_REPORTER && event.reason === 'FencingRefused' && event.regarding?.name === node,
+      event.reportingController === EVENT_REPORTER &&
+      event.reason === 'FencingRefused' &&
+      event.regarding?.name === node,
   );
 
 /**

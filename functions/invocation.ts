@@ -110,7 +110,12 @@ const servedItems = (items: readonly WorkItem[], { whyNotServed, log }: Function
   const left = others.length - MAX_LOGGED;
   if (left > 0)
     log(
-      messageLine(logDecision.foreign, 'foreign', `this install does not serve ${pluralize(left, 'more machine')}`, null),
+      messageLine(
+        logDecision.foreign,
+        'foreign',
+        `this install does not serve ${pluralize(left, 'more machine')}`,
+        null,
+      ),
     );
   return checked.flatMap(({ item, why }) => (why === null ? [item] : []));
 };

@@ -177,7 +177,8 @@ export const applyStepError = (
 };
 
 /** Reports a step of a dry run as if it were taken. Sends nothing. */
-export const reportSimulatedStep = (act: PlannedStep, now: Moment): StepReport => report(act, now, now, 'dry-run', null);
+export const reportSimulatedStep = (act: PlannedStep, now: Moment): StepReport =>
+  report(act, now, now, 'dry-run', null);
 
 /**
  * Returns the facts after a step that took effect, or after a simulated step. They do not contain reactions of others

@@ -88,7 +88,11 @@ export const RECHECK_LASTS_MS = 500;
 type StepDecision = Extract<Decision, { do: 'step' }>;
 
 /** Returns the command that takes only this step. */
-export const actOn = (location: ClusterLocation, act: PlannedStep, expires: number): Extract<Command, { do: 'act' }> => ({
+export const actOn = (
+  location: ClusterLocation,
+  act: PlannedStep,
+  expires: number,
+): Extract<Command, { do: 'act' }> => ({
   do: 'act',
   location,
   ...act,

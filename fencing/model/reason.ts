@@ -118,4 +118,5 @@ export const listSome = (names: readonly string[]): string =>
  * Returns a count with its noun, such as "1 pod" or "3 pods". `one` may include the verb. Then also pass `many`, as in
  * `pluralize(n, 'pod is', 'pods are')`.
  */
-export const pluralize = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
+export const pluralize = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;

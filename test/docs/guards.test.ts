@@ -69,7 +69,7 @@ it('docs/guards.md quotes only what is in the tests that it names', () => {
 });
 
 it('docs/guards.md names only functions that exist', () => {
-  const code = globSync('{config,fencing,functions,infra,kubernetes,providers,sandbox,test,transport}/**/*.ts', {
+  const code = globSync('{app,config,fencing,functions,infra,kubernetes,providers,sandbox,test,transport}/**/*.ts', {
     cwd: root,
   })
     .map((file) => readFileSync(path.join(root, file), 'utf8'))

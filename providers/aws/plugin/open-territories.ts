@@ -1,5 +1,10 @@
 import { fromTemporaryCredentials } from '@aws-sdk/credential-providers';
-import { type CloudfenceError, PermissionDenied, InvalidConfiguration, Unavailable } from '../../../fencing/model/errors.ts';
+import {
+  type CloudfenceError,
+  PermissionDenied,
+  InvalidConfiguration,
+  Unavailable,
+} from '../../../fencing/model/errors.ts';
 import type { TerritoryEntry } from '../../plugin.ts';
 import { type ClientOptions, ec2Clients, type Ec2Clients, timeouts } from '../client.ts';
 import { toCloudfenceError } from '../errors.ts';
