@@ -7,7 +7,7 @@ import { isFinished } from './pods.ts';
 import type { FoundVolume } from './volume-facts.ts';
 import { pvcKey, type PvcReference, pvcsOfPod } from './volumes.ts';
 
-/** Finds the successor of an attachment: the attachment of the volume to the Node of the pod that uses its claim now. */
+/** Finds the next attachment of a volume: the attachment to the Node of the pod that uses its claim now. */
 
 export const claimOfVolume = ({ spec }: V1PersistentVolume): PvcReference | null => {
   const { namespace, name } = spec?.claimRef ?? {};

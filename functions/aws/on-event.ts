@@ -50,7 +50,7 @@ const processBatch = (
     },
   );
 
-/** Lambda calls this function, which passes every event to `onEvent`, except a question of the doctor about its role. */
+/** Lambda calls this. It passes every event to `onEvent`, except a question of the doctor about its role. */
 export const handler = handlerWithDoctor(lazyDependencies(), onEvent);
 
 /** A message of the queue, or an event that arrived without one. */
