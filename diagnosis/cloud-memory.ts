@@ -54,6 +54,19 @@ const createNotes = () => {
   return { asking, unread: (): readonly string[] => [...failed] };
 };
 
+/** Returns after the reads that have begun earlier, too, because one of them may bring what the caller needs. */
+const createGate = () => {
+  const running = new Set<Promise<void>>();
+  return async (read: Promise<void>): Promise<void> => {
+    running.add(read);
+    try {
+      await Promise.all(running);
+    } finally {
+      running.delete(read);
+    }
+  };
+};
+
 const ELSEWHERE = 'the disk belongs to another account than the credentials';
 
 type Remembered<T> = Map<string, T | 'unread'>;
@@ -105,12 +118,13 @@ export const createCloudMemory = ({ cloud, signal }: CloudPorts): CloudMemory =>
   const machines: Remembered<MachineFacts> = new Map();
   const disks: Remembered<DiskView> = new Map();
   const { asking, unread } = createNotes();
+  const together = createGate();
   const { diskOf } = cloud.rules;
   return {
-    lookAt: (named) => asking(fresh(machines, named), (some) => askAbout(some, machines, { cloud, signal })),
+    lookAt: (named) => together(asking(fresh(machines, named), (some) => askAbout(some, machines, { cloud, signal }))),
     askWitnesses: (volumes) => {
       const named = volumes.map(diskOf).filter((disk) => disk !== null);
-      return asking(fresh(disks, named), (some) => askDisks(some, volumes, disks, { cloud, signal }));
+      return together(asking(fresh(disks, named), (some) => askDisks(some, volumes, disks, { cloud, signal })));
     },
     machine: (id) => (id === null ? null : (machines.get(id) ?? 'unread')),
     disk: (volume) => {

@@ -2,7 +2,7 @@ import { CloudfenceError, InvalidInput } from '../fencing/model/errors.ts';
 import { type Answer, type Finding, causeTree } from './answer.ts';
 import { createCloudMemory, type CloudMemory } from './cloud-memory.ts';
 import { gatherFacts } from './gather.ts';
-import type { Cause } from './model/cause.ts';
+import type { Cause, CauseKind } from './model/cause.ts';
 import {
   ifFound,
   type PodVolumeFacts,
@@ -14,7 +14,9 @@ import {
 import type { DiagnosisReading, DiagnosedCluster, DiagnosisPorts } from './ports.ts';
 import { causeOf } from './rules/cause-of.ts';
 import { nameOf } from './rules/rule.ts';
+import { causeOfStuckDetach } from './rules/stuck-detach.ts';
 import { causeWithoutPod } from './rules/unused-storage.ts';
+import { detachTree, gatherStuckDetaches } from './stuck-detaches.ts';
 import { targetInWords, type Target } from './target.ts';
 import { gatherUnused, storageTree } from './unused-storage.ts';
 
@@ -87,10 +89,16 @@ const hasAttachments = async (node: string, reading: DiagnosisReading): Promise<
 const isAbout = (target: Target, { pod, holders }: PodVolumeFacts): boolean =>
   target.kind !== 'node' || pod.node === target.name || holders.some(({ nodeName }) => nodeName === target.name);
 
+/** A kubelet mounts no volume that is not attached, so these say little while another volume of the pod waits. */
+const AFTER_ALL_OTHERS: readonly CauseKind[] = ['kubelet-stuck', 'unknown'];
+
+/** These stay true whatever happens to the other volumes of the pod. */
+const BEFORE_ALL_OTHERS: readonly CauseKind[] = ['not-the-volume', 'local-volume'];
+
 /** Sorts the causes of a pod by usefulness: proved causes first, and causes that need a person first. */
 const rankOf = ({ confidence, ending, kind }: Cause): number => {
-  if (kind === 'unknown') return 9;
-  if (kind === 'not-the-volume') return 0;
+  if (AFTER_ALL_OTHERS.includes(kind)) return 9 + AFTER_ALL_OTHERS.indexOf(kind);
+  if (BEFORE_ALL_OTHERS.includes(kind)) return 0;
   return { proved: 1, likely: 2, 'cannot-tell': 3 }[confidence] + (ending === 'by-itself' || ending === 'over' ? 3 : 0);
 };
 
@@ -150,6 +158,23 @@ const diagnoseStorage = async (
       cause: causeWithoutPod(facts),
     }))
     .filter(({ cause }) => isShown(target, cause));
+};
+
+/** The attachments to the Node of the target that do not go, and for which no pod waits. */
+const diagnoseDetaches = async (
+  { cluster, reading, pods }: Asked,
+  target: Target,
+  { ports, clouds, now }: Sources,
+): Promise<readonly Judged[]> => {
+  if (target.kind !== 'node' || pods === null) return [];
+  const all = await gatherStuckDetaches(target.name, pods, { reading, ports, clouds, now });
+  return all.map((facts) => ({
+    cluster: cluster.cluster.name,
+    pod: null,
+    claim: null,
+    tree: detachTree(facts),
+    cause: causeOfStuckDetach(facts),
+  }));
 };
 
 /**
@@ -216,7 +241,11 @@ export const diagnose = async (target: Target, ports: DiagnosisPorts): Promise<A
   const now = ports.now();
   const sources = { ports, clouds, now };
   const found = await Promise.all(
-    asked.flatMap((one) => [diagnosePods(one, target, sources), diagnoseStorage(one, target, sources)]),
+    asked.flatMap((one) => [
+      diagnosePods(one, target, sources),
+      diagnoseStorage(one, target, sources),
+      diagnoseDetaches(one, target, sources),
+    ]),
   );
   return { findings: await withRehearsals(found.flat(), ports), unread: unread() };
 };

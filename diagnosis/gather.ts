@@ -1,5 +1,6 @@
 import { PermissionDenied } from '../fencing/model/errors.ts';
 import type { MachineId, VolumeHandle } from '../fencing/model/machine.ts';
+import { readSlots } from './attach-slots.ts';
 import type { CloudMemory } from './cloud-memory.ts';
 import {
   ifFound,
@@ -11,7 +12,6 @@ import {
   type PodView,
   type ReadResult,
   type VolumeView,
-  type AttachSlots,
 } from './model/facts.ts';
 import type { DiagnosisReading, DiagnosedCloud, DiagnosedCluster } from './ports.ts';
 
@@ -32,7 +32,17 @@ interface Sources {
 /** The facts that follow from the objects that the pod names. */
 interface Start extends Omit<
   PodVolumeFacts,
-  'target' | 'holders' | 'homes' | 'slots' | 'disk' | 'diskId' | 'strangers' | 'attacher' | 'attacherLocation'
+  | 'target'
+  | 'holders'
+  | 'homes'
+  | 'slots'
+  | 'disk'
+  | 'diskId'
+  | 'strangers'
+  | 'nodesSearched'
+  | 'twin'
+  | 'attacher'
+  | 'attacherLocation'
 > {
   readonly handle: VolumeHandle | null;
 }
@@ -79,13 +89,18 @@ const startOf = async (pod: PodView, claimName: string | null, sources: Sources)
   };
 };
 
-const machineOfNode = (node: NodeView | null, { rules }: Sources): MachineId | null =>
+const machineOfNode = (node: NodeView | null, { rules }: Pick<Sources, 'rules'>): MachineId | null =>
   node?.identitySources.map(rules.machineOf).find((machine) => machine !== null) ?? null;
 
-const machineOfAttachment = (attachment: AttachmentView | null, { rules }: Sources): MachineId | null =>
+const machineOfAttachment = (attachment: AttachmentView | null, { rules }: Pick<Sources, 'rules'>): MachineId | null =>
   attachment?.source ? rules.machineOf(attachment.source) : null;
 
-const locationAt = async (nodeName: string, handle: VolumeHandle | null, sources: Sources): Promise<NodeLocation> => {
+/** Returns what is known about a location. The cloud has not been asked yet. */
+export const locationAt = async (
+  nodeName: string,
+  handle: VolumeHandle | null,
+  sources: Pick<Sources, 'reading' | 'rules'>,
+): Promise<NodeLocation> => {
   const { reading } = sources;
   const [node, attachment] = await Promise.all([
     reading.node(nodeName),
@@ -100,6 +115,8 @@ interface Located extends Start {
   readonly target: NodeLocation | null;
   readonly holders: readonly NodeLocation[];
   readonly homes: readonly NodeLocation[];
+  readonly nodesSearched: boolean;
+  readonly twin: PodVolumeFacts['twin'];
   readonly attacher: PodVolumeFacts['attacher'];
   readonly attacherLocation: NodeLocation | null;
   readonly slots: PodVolumeFacts['slots'];
@@ -125,6 +142,8 @@ const located = async (start: Start, sources: Sources): Promise<Located> => {
     target: target ?? null,
     holders: holders.filter((location) => location !== null),
     homes: await homesOf(start, sources),
+    nodesSearched: true,
+    twin: null,
     attacher: null,
     attacherLocation: null,
     slots: [],
@@ -144,12 +163,12 @@ const unplaced = (chain: Located, { clouds }: Sources): readonly MachineId[] => 
     .filter((id) => !placed.has(id));
 };
 
-/** Returns no Node if Nodes may not be read. The read of a Node reports the missing permission. */
-const nodesOf = async (find: () => Promise<readonly string[]>): Promise<readonly string[]> => {
+/** Returns `unread` if Nodes may not be listed, because the machine may be a Node of the cluster then. */
+const nodesOf = async (find: () => Promise<readonly string[]>): Promise<readonly string[] | 'unread'> => {
   try {
     return await find();
   } catch (error) {
-    if (error instanceof PermissionDenied) return [];
+    if (error instanceof PermissionDenied) return 'unread';
     throw error;
   }
 };
@@ -163,17 +182,35 @@ const withDiskHolders = async (chain: Located, sources: Sources): Promise<Locate
       return nodesOf(() => cluster.cluster.find({ machine, nodeNames, machineOf: rules.machineOf }, signal));
     }),
   );
-  const names = new Set(found.flat());
+  const names = new Set(found.flatMap((nodes) => (nodes === 'unread' ? [] : nodes)));
   const locations = await Promise.all([...names].map((name) => locationAt(name, chain.handle, sources)));
-  return { ...chain, holders: [...chain.holders, ...locations] };
+  return {
+    ...chain,
+    nodesSearched: !found.includes('unread'),
+    holders: [...chain.holders, ...locations],
+  };
 };
 
-/** Returns whether the volume may have a holder whose location is not known yet. */
+/** Returns whether only the disk shows why the location has the volume: neither an attachment nor a pod does. */
+const isUnexplained = ({ nodeName, attachment }: NodeLocation, { others }: Located): boolean =>
+  attachment === null && !others.some(({ node }) => node === nodeName);
+
+/** Returns whether the volume may have a holder whose location or attachment is not known yet. */
 const needsSearch = (chain: Located, sources: Sources): boolean => {
   const { driver, claim, target, holders, handle } = chain;
   if (handle === null || ifFound(driver)?.attachRequired === false || ifFound<PvcView>(claim) === null) return false;
-  if (unplaced(chain, sources).length > 0) return true;
+  if (unplaced(chain, sources).length > 0 || holders.some((one) => isUnexplained(one, chain))) return true;
   return holders.length === 0 && ifFound(target?.attachment ?? null)?.attached !== true;
+};
+
+/**
+ * Adds an attachment of the volume that another attacher made. Its name differs, so that only a search finds it.
+ */
+const withForeign = (location: NodeLocation, own: readonly AttachmentView[], sources: Sources): NodeLocation => {
+  const found = location.attachment === null ? own.find(({ node }) => node === location.nodeName) : undefined;
+  if (!found) return location;
+  const attachedMachine = machineOfAttachment(found, sources);
+  return { ...location, attachment: found, attachedMachine, machine: location.machine ?? attachedMachine };
 };
 
 /** Searches the list of all attachments for other locations of the volume. */
@@ -182,9 +219,29 @@ const withSearched = async (chain: Located, sources: Sources): Promise<Located> 
   const all = await sources.reading.attachments();
   const taken = new Set(placesOf(chain).map(({ nodeName }) => nodeName));
   const volumeName = ifFound(chain.volume)?.name;
-  const own = all === 'unread' ? [] : all.filter((one) => one.volumeName === volumeName && !taken.has(one.node));
-  const locations = await Promise.all(own.map(({ node }) => locationAt(node, chain.handle, sources)));
-  return { ...chain, holders: [...chain.holders, ...locations] };
+  const own = all === 'unread' ? [] : all.filter((one) => one.volumeName === volumeName);
+  const nodes = new Set(own.map(({ node }) => node).filter((node) => !taken.has(node)));
+  const locations = await Promise.all([...nodes].map((node) => locationAt(node, chain.handle, sources)));
+  const holders = [...chain.holders, ...locations].map((location) => withForeign(location, own, sources));
+  return { ...chain, holders };
+};
+
+const isSameVolume = (one: VolumeHandle | null, other: VolumeHandle | null): boolean =>
+  one !== null && one.driver === other?.driver && one.handle === other.handle;
+
+/** Finds another PersistentVolume with the same disk: of another claim of the pod, or of an attachment. */
+const withTwin = async (chain: Located, all: readonly Located[], { reading }: Sources): Promise<Located> => {
+  const own = ifFound(chain.volume)?.name;
+  const beside = all.find(
+    ({ pod, volume, handle }) =>
+      pod.uid === chain.pod.uid && isSameVolume(handle, chain.handle) && ifFound(volume)?.name !== own,
+  );
+  const besideName = ifFound(beside?.volume ?? null)?.name;
+  if (besideName !== undefined)
+    return { ...chain, twin: { name: besideName, isInPod: true, read: beside?.volume ?? null } };
+  const names = placesOf(chain).map(({ attachment }) => ifFound(attachment)?.volumeName ?? null);
+  const name = names.find((one) => one !== null && one !== own) ?? null;
+  return { ...chain, twin: name === null ? null : { name, isInPod: false, read: await reading.volume(name) } };
 };
 
 /**
@@ -246,65 +303,10 @@ export const gatherFacts = async (pods: readonly PodView[], sources: Sources): P
   const searched = (await eachOf(held, (chain) => withSearched(chain, sources))).map((chain) =>
     withMachineOfDisk(chain, sources),
   );
-  const led = await eachOf(await eachOf(searched, (chain) => withAttacher(chain, sources)), (chain) =>
+  const twins = await eachOf(searched, (chain) => withTwin(chain, searched, sources));
+  const led = await eachOf(await eachOf(twins, (chain) => withAttacher(chain, sources)), (chain) =>
     withSlots(chain, sources),
   );
   await clouds.lookAt([...machinesIn(led), ...led.flatMap(({ attacherLocation }) => attacherLocation?.machine ?? [])]);
   return led.map((chain) => finished(chain, sources));
-};
-
-/**
- * Counts the attach slots of Nodes that may be full: the number that the driver reported to the scheduler, and the
- * number of attached volumes.
- */
-
-type Facts = Pick<PodVolumeFacts, 'pod' | 'target'> & { readonly driver: string | null };
-
-/** What the scheduler says about full Nodes, and about Nodes for which the cloud rejects another disk. */
-const FULL = /exceed max volume count/;
-
-const isRefused = ({ target }: Facts): boolean =>
-  ifFound(target?.attachment ?? null)?.attachError?.fault === 'attach-limit';
-
-/** At most this many Nodes are read, the fullest first. */
-const MOST_NODES = 8;
-
-const isThere = ({ attached, deletingSince }: AttachmentView): boolean => attached || deletingSince !== null;
-
-/** Returns the number of the driver's volumes on each Node, the fullest first. */
-const takenOn = (all: readonly AttachmentView[], driver: string): readonly (readonly [string, number])[] =>
-  [
-    ...Map.groupBy(
-      all.filter((one) => one.driver === driver && isThere(one)),
-      ({ node }) => node,
-    ),
-  ]
-    .map(([node, attachments]) => [node, attachments.length] as const)
-    .toSorted(([, one], [, other]) => other - one);
-
-const slotsOn = async (
-  node: string,
-  taken: number,
-  driver: string,
-  reading: DiagnosisReading,
-): Promise<AttachSlots | null> => {
-  const view = ifFound(await reading.node(node));
-  if (view === null || view.drivers === 'unread') return null;
-  return { node, taken, promised: view.drivers.find(({ name }) => name === driver)?.limit ?? null };
-};
-
-/** Reads nothing if no Node may be full. */
-const readSlots = async (facts: Facts, reading: DiagnosisReading): Promise<readonly AttachSlots[]> => {
-  const { pod, target, driver } = facts;
-  const refused = isRefused(facts);
-  if (driver === null || !(refused || FULL.test(pod.unscheduled ?? ''))) return [];
-  const all = await reading.attachments();
-  if (all === 'unread') return [];
-  const taken = takenOn(all, driver);
-  const own = target?.nodeName ?? '';
-  const counted = refused
-    ? [[own, taken.find(([node]) => node === own)?.[1] ?? 0] as const]
-    : taken.slice(0, MOST_NODES);
-  const slots = await Promise.all(counted.map(([node, count]) => slotsOn(node, count, driver, reading)));
-  return slots.filter((one) => one !== null);
 };

@@ -40,6 +40,7 @@ export type CauseKind =
   | 'driver-not-on-node'
   | 'attacher-down'
   | 'attacher-backs-off'
+  | 'controller-down'
   | 'detach-first'
   // the cloud
   | 'attached-outside'

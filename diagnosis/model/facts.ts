@@ -50,6 +50,8 @@ export interface PodView extends ObjectName {
   readonly owner: OwnerView | null;
   /** The claims that the pod names, in its own namespace. */
   readonly claims: readonly string[];
+  /** Those of the claims that belong to the pod (generic ephemeral volumes): Kubernetes creates and deletes them. */
+  readonly ephemeralClaims: readonly string[];
   /** Its volumes that name no claim, such as a Secret. */
   readonly ownVolumes: readonly string[];
   /** Whether the kubelet ended the pod because the machine shut down. */
@@ -71,6 +73,8 @@ export interface PvcView extends ObjectName {
   /** The time of the deletion request, or else of the creation (epoch ms). */
   readonly since: number;
   readonly finalizers: readonly string[];
+  /** The objects with which Kubernetes deletes the claim, such as a pod or a StatefulSet. */
+  readonly owners: readonly OwnerView[];
   readonly accessModes: readonly string[];
   readonly className: string | null;
   /** Empty if it is not bound. */
@@ -97,7 +101,7 @@ export interface VolumeView {
   readonly kind: string;
   /** The claim to which the volume is bound. */
   readonly claim: (ObjectName & { readonly uid: string }) | null;
-  /** The zones and host names that the node affinity allows. Empty if it contains none. */
+  /** The zones and the Nodes that the node affinity allows. Empty if it contains none. */
   readonly zones: readonly string[];
   readonly hosts: readonly string[];
   readonly accessModes: readonly string[];
@@ -231,6 +235,14 @@ export interface NodeLocation {
   readonly power: ReadResult<MachineFacts>;
 }
 
+/** A PersistentVolume with the same disk as the volume of the claim. */
+export interface TwinVolume {
+  readonly name: string;
+  /** Whether the same pod uses it, through another claim. */
+  readonly isInPod: boolean;
+  readonly read: ReadResult<VolumeView>;
+}
+
 /** How many volumes of one driver a Node can attach, and how many are attached. */
 export interface AttachSlots {
   readonly node: string;
@@ -269,6 +281,10 @@ export interface PodVolumeFacts {
   readonly diskId: DiskId | null;
   /** Machines that hold the disk according to the cloud, but that are not Nodes of the cluster. */
   readonly strangers: readonly MachineFacts[];
+  /** Whether the Nodes of the cluster could be searched for the strangers. If not, a stranger may be a Node. */
+  readonly nodesSearched: boolean;
+  /** Another PersistentVolume for which the disk is attached, or which the pod uses, too. Null if there is none. */
+  readonly twin: TwinVolume | null;
   readonly attacher: ReadResult<AttacherView>;
   /** The Node of the attacher's leader. Null if it is not known. */
   readonly attacherLocation: NodeLocation | null;
@@ -289,6 +305,17 @@ export interface StorageFacts {
   readonly ended: readonly PodView[];
   /** The attachments of the volume. */
   readonly attachments: readonly AttachmentView[];
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+/** An attachment that does not go, and for which no pod waits. */
+export interface DetachFacts {
+  readonly attachment: AttachmentView;
+  readonly volume: ReadResult<VolumeView>;
+  readonly location: NodeLocation;
+  readonly disk: ReadResult<DiskView>;
+  readonly diskId: DiskId | null;
   /** Epoch ms. */
   readonly now: number;
 }

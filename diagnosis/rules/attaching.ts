@@ -1,162 +1,29 @@
 import type { Cause } from '../model/cause.ts';
 import { ifFound, type AttachmentView, type ErrorView, type NodeLocation, type Situation } from '../model/facts.ts';
+import { isAttachable } from './attacher.ts';
+import { causeOfFault } from './driver-faults.ts';
+import { isNamedByDisk } from './holder.ts';
+import { storageTextOf } from './mount-texts.ts';
 import {
   attachmentAt,
   cause,
+  describeVolume,
+  firstLine,
+  formatDuration,
   formatTime,
   handleOf,
-  holdersOf,
-  describeKubelet,
-  firstLine,
+  hasMultiAttachEvent,
+  lastEvent,
   nameOf,
   nodeAt,
   podsAt,
   retryCommand,
-  type CauseRule,
-  formatDuration,
-  describeVolume,
-  isInUse,
   RETRY_MS,
+  type CauseRule,
 } from './rule.ts';
-import { causeOfFault } from './driver-faults.ts';
+import { blockersOf, isRefused } from './storage.ts';
 
-/** Causes in the attachment to the pod's Node, the driver and its attacher, and the errors of the cloud. */
-
-const driverOf = (situation: Situation): string => handleOf(situation)?.driver ?? '';
-
-const isAttachable = (situation: Situation): boolean =>
-  handleOf(situation) !== null && ifFound(situation.driver)?.attachRequired !== false && situation.target !== null;
-
-/** Neither its CSIDriver object exists, nor does a Node that has the volume list the driver. */
-const isUninstalled = (situation: Situation, driver: string): boolean => {
-  const known = holdersOf(situation)
-    .map((location) => nodeAt(location)?.drivers ?? 'unread')
-    .filter((drivers) => drivers !== 'unread');
-  const isListed = known.some((drivers) => drivers.some(({ name }) => name === driver));
-  return situation.driver === null && known.length > 0 && !isListed;
-};
-
-const uninstalled = (situation: Situation, driver: string): Cause =>
-  cause('driver-not-on-node', 'proved', 'by-person', {
-    says:
-      `The CSI driver ${driver} is not installed: nothing detaches ${describeVolume(situation)}, and nothing ` +
-      'attaches it.',
-    proof: [`there is no CSIDriver ${driver}`, 'no Node that the volume concerns lists the driver'],
-    waits: `${nameOf(situation.pod)} ← ${driver}, which is gone.`,
-    next: [
-      `install ${driver} again, in the same version: it then also ends the detaches that were requested`,
-      'do not remove the finalizer of a VolumeAttachment before the cloud shows the disk detached',
-    ],
-  });
-
-/** The CSI driver is not registered on the pod's Node. */
-export const driverNotOnNode: CauseRule = (situation) => {
-  const { target, pod } = situation;
-  const node = nodeAt(target);
-  if (!isAttachable(situation) || node === null || node.drivers === 'unread') return null;
-  const driver = driverOf(situation);
-  if (node.drivers.some(({ name }) => name === driver)) return null;
-  if (isUninstalled(situation, driver)) return uninstalled(situation, driver);
-  return cause('driver-not-on-node', 'proved', 'by-person', {
-    says:
-      `The CSI driver ${driver} is not registered on ${node.name}, so nothing can attach ` +
-      `${describeVolume(situation)} there.`,
-    proof: [`CSINode ${node.name} lists ${node.drivers.map(({ name }) => name).join(', ') || 'no driver'}`],
-    waits: `${nameOf(pod)} ← the node plugin of ${driver} on ${node.name}.`,
-    next: [
-      `look for the node plugin's pod: kubectl get pods -A -o wide --field-selector spec.nodeName=${node.name}`,
-      'it may crash, or its DaemonSet may not tolerate a taint of the Node',
-    ],
-  });
-};
-
-/** The leader's Lease lasts 15 s (csi-lib-utils, leaderelection). */
-const ATTACHER_SILENT_MS = 15_000;
-const PATIENCE_MS = 30_000;
-
-/** Returns the attachment that has been without an answer for the longest time, or null. */
-const unansweredOf = (situation: Situation): AttachmentView | null => {
-  const { target, now } = situation;
-  const all = [target, ...holdersOf(situation)].map(attachmentAt).filter((one) => one !== null);
-  const waiting = all.find(
-    ({ deletingSince, attached, created }) =>
-      (deletingSince !== null || !attached) && now - (deletingSince ?? created) > PATIENCE_MS,
-  );
-  const isAnswered = all.some(({ attachError, detachError }) => attachError !== null || detachError !== null);
-  return isAnswered && situation.attacher === null ? null : (waiting ?? null);
-};
-
-const leaderWords = ({ attacher, now }: Situation): string => {
-  const view = ifFound(attacher);
-  if (view === null) return 'no Lease of its attacher exists';
-  const age = view.renewed === null ? 'never' : `${formatDuration(now - view.renewed)} ago`;
-  return `its Lease ${view.lease} was renewed ${age} by ${view.holder ?? 'nobody'}`;
-};
-
-const isLeading = ({ attacher, now }: Situation): boolean =>
-  now - (ifFound(attacher)?.renewed ?? 0) <= ATTACHER_SILENT_MS;
-
-/** The leader of the attacher runs on a Node whose machine is off. A fence of that Node makes it run elsewhere. */
-const leaderIsOff = (situation: Situation, attachment: AttachmentView, { machine, nodeName }: NodeLocation): Cause =>
-  cause('attacher-down', 'proved', 'by-fence', {
-    says:
-      `The controller of the CSI driver ${driverOf(situation)} does not answer the VolumeAttachment. Its leader ` +
-      `is on ${nodeName}, whose machine is off.`,
-    proof: [leaderWords(situation)],
-    machine,
-    waits: `${nameOf(situation.pod)} ← ${attachment.name} ← external-attacher ← ${nodeName}.`,
-    next: [`cloudfence fence ${nodeName}: the controller then starts on another Node`],
-  });
-
-const OFF = ['off', 'off-if-repeated', 'missing'];
-
-/** Calls to a cloud end within seconds, or with an error that the attachment shows. */
-const STUCK_MS = 180_000;
-
-/**
- * The attacher holds its Lease but does not act: its worker hangs in the driver, or lacks a permission in the cluster.
- */
-export const attacherHangs: CauseRule = (situation) => {
-  const { attacher, now, pod } = situation;
-  const attachment = unansweredOf(situation);
-  if (!isAttachable(situation) || attachment === null || attacher === 'unread' || !isLeading(situation)) return null;
-  const lasts = now - (attachment.deletingSince ?? attachment.created);
-  const holder = ifFound(attacher)?.holder ?? null;
-  if (lasts <= STUCK_MS) return null;
-  return cause('attacher-down', 'likely', 'by-person', {
-    says:
-      `The controller of the CSI driver ${driverOf(situation)} has not answered the VolumeAttachment for ` +
-      `${formatDuration(lasts)}, although its attacher runs.`,
-    proof: [leaderWords(situation)],
-    waits: `${nameOf(pod)} ← ${attachment.name} ← external-attacher.`,
-    next: [
-      'read the logs of csi-attacher and of the driver in the same ' +
-        `pod${holder === null ? '' : ` (${holder})`}: a call that hangs, or a permission that is missing in the ` +
-        'cluster',
-      `restart the controller if it hangs; ${retryCommand(attachment)}`,
-    ],
-  });
-};
-
-/** The attacher does not react: no attacher runs, or its leader is on a dead Node. */
-export const attacherDown: CauseRule = (situation) => {
-  const { attacher, attacherLocation, now, pod } = situation;
-  const attachment = unansweredOf(situation);
-  if (!isAttachable(situation) || attachment === null || attacher === 'unread' || isLeading(situation)) return null;
-  if (attacherLocation && OFF.includes(ifFound(attacherLocation.power)?.power ?? ''))
-    return leaderIsOff(situation, attachment, attacherLocation);
-  return cause('attacher-down', attacher === null ? 'likely' : 'proved', 'by-person', {
-    says: `The controller of the CSI driver ${driverOf(situation)} does not answer the VolumeAttachment.`,
-    proof: [leaderWords(situation), ...(attacherLocation ? [describeKubelet(attacherLocation, now)] : [])],
-    waits:
-      `${nameOf(pod)} ← ${attachment.name} ← external-attacher` +
-      `${attacherLocation ? ` ← ${attacherLocation.nodeName}` : ''}.`,
-    next: [
-      'find the controller, and why it does not run: kubectl get pods -A -o wide | grep -i csi',
-      'if the machine of its Node is off: cloudfence fence <node>',
-    ],
-  });
-};
+/** Causes in the attachments of the volume: stale ones, failed ones, and one that nothing makes. */
 
 const attacherWords = ({ attacher, now }: Situation): string => {
   const renewed = ifFound(attacher)?.renewed;
@@ -165,10 +32,8 @@ const attacherWords = ({ attacher, now }: Situation): string => {
     : 'whether its attacher runs is not known';
 };
 
-const diskWords = ({ disk }: Situation, { machine }: NodeLocation): readonly string[] =>
-  machine !== null && ifFound(disk)?.holders.some((holder) => holder.machine === machine)
-    ? [`the disk names ${machine}, the machine of that Node`]
-    : [];
+export const diskWords = (situation: Situation, { machine }: NodeLocation): readonly string[] =>
+  machine !== null && isNamedByDisk(situation, machine) ? [`the disk names ${machine}, the machine of that Node`] : [];
 
 /** Nobody has requested the detach, because Kubernetes does not do so for an attachment that it did not create. */
 const remove = (situation: Situation, { nodeName }: NodeLocation, attachment: AttachmentView): readonly string[] => {
@@ -197,7 +62,9 @@ const stale = (situation: Situation, location: NodeLocation, attachment: Attachm
       ...(error ? [`detachError at ${formatTime(error.at)}`] : []),
       ...(attachment.finalizers.length > 0 ? [`finalizers: ${attachment.finalizers.join(', ')}`] : []),
       ...diskWords(situation, location),
-      attacherWords(situation),
+      ...(isOfAnotherDriver(attachment, situation)
+        ? [`its attacher is ${attachment.driver}, which is not the driver of the volume`]
+        : [attacherWords(situation)]),
     ],
     waits:
       `${nameOf(pod)} ← ${attachment.name} ← ` +
@@ -208,12 +75,17 @@ const stale = (situation: Situation, location: NodeLocation, attachment: Attachm
 
 const STALE_MS = 60_000;
 
-/** Returns whether the cloud rejects the attach because another machine has the disk. */
-const isRefused = ({ target }: Situation): boolean => attachmentAt(target)?.attachError?.fault === 'attached-elsewhere';
+/**
+ * Returns whether the volume may be mounted on the Node: its kubelet lists it, for any driver, or the list could not be
+ * read.
+ */
+export const mayBeMounted = (location: NodeLocation, situation: Situation): boolean =>
+  location.node === 'unread' ||
+  (nodeAt(location)?.inUse ?? []).some(({ handle }) => handle === handleOf(situation)?.handle);
 
-/** Returns whether the volume may be mounted on the Node: its kubelet lists it, or the list could not be read. */
-const mayBeMounted = (location: NodeLocation, situation: Situation): boolean =>
-  location.node === 'unread' || isInUse(location, situation);
+/** Returns whether an attacher of another driver made the attachment. */
+const isOfAnotherDriver = ({ driver }: AttachmentView, situation: Situation): boolean =>
+  driver !== handleOf(situation)?.driver;
 
 /**
  * An attachment to another Node that no pod uses and that is not removed by itself. The answer never advises deleting
@@ -221,7 +93,7 @@ const mayBeMounted = (location: NodeLocation, situation: Situation): boolean =>
  */
 export const staleAttachment: CauseRule = (situation) => {
   const { now, pod } = situation;
-  for (const location of holdersOf(situation)) {
+  for (const location of blockersOf(situation)) {
     const attachment = attachmentAt(location);
     if (!attachment || podsAt(location, situation).length > 0) continue;
     const since = attachment.deletingSince ?? pod.created;
@@ -280,6 +152,20 @@ export const detachFirst: CauseRule = (situation) => {
   });
 };
 
+/** The storage system itself has answered, and it is no cloud. */
+const refusedByStorage = (situation: Situation, error: ErrorView, attachment: AttachmentView): Cause | null => {
+  const known = storageTextOf(error.says);
+  return (
+    known &&
+    cause(known.kind, known.confidence, known.ending, {
+      says: known.says,
+      proof: [`attachError ${formatDuration(situation.now - error.at)} ago: ${firstLine(error.says)}`],
+      waits: `${nameOf(situation.pod)} ← ${attachment.name} ← ${attachment.driver}.`,
+      next: [...known.next, `the attacher tries again within five minutes; ${retryCommand(attachment)}`],
+    })
+  );
+};
+
 const failed = (situation: Situation, error: ErrorView, attachment: AttachmentView): Cause => {
   const age = situation.now - error.at;
   const isOld = age > RETRY_MS / 2;
@@ -299,12 +185,64 @@ const failed = (situation: Situation, error: ErrorView, attachment: AttachmentVi
 
 /** Returns whether the cloud rejects the disk only because its detach from another Node has not ended. */
 const isEchoOfDetach = (situation: Situation): boolean =>
-  isRefused(situation) && holdersOf(situation).some((location) => attachmentAt(location)?.deletingSince);
+  isRefused(situation) && blockersOf(situation).some((location) => attachmentAt(location)?.deletingSince);
 
 /** The driver returned an error. */
 export const attachError: CauseRule = (situation) => {
   const attachment = attachmentAt(situation.target);
   const error = attachment?.attachError;
   if (!attachment || !error || attachment.attached || isEchoOfDetach(situation)) return null;
-  return error.fault ? causeOfFault(situation, error.fault, error, attachment) : failed(situation, error, attachment);
+  if (error.fault) return causeOfFault(situation, error.fault, error, attachment);
+  return refusedByStorage(situation, error, attachment) ?? failed(situation, error, attachment);
+};
+
+const WEBHOOK = /(admission webhook "[^"]+" denied|failed calling webhook "[^"]+")/;
+
+const whyNotMade = (says: string): readonly string[] => {
+  const [, words] = WEBHOOK.exec(says) ?? [];
+  if (words === undefined) return ['fix what the error names; Kubernetes tries again within three minutes'];
+  return [
+    words.startsWith('failed')
+      ? 'repair the service of that webhook: it may run on the Node that failed'
+      : 'fix what the webhook asks for, or exempt volumeattachments from it',
+    'kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations      # its rules and failurePolicy',
+  ];
+};
+
+const NOT_MADE_MS = 300_000;
+
+/** Kubernetes cannot make the VolumeAttachment, and an event says why. */
+export const attachRefused: CauseRule = (situation) => {
+  const { target, pod, now } = situation;
+  if (!isAttachable(situation) || target?.attachment !== null || pod.runs) return null;
+  const event = lastEvent(situation, (reason) => reason === 'FailedAttachVolume');
+  if (!event || now - event.at > NOT_MADE_MS || hasMultiAttachEvent({ ...situation, events: [event] })) return null;
+  return cause('attach-failed', 'likely', 'by-person', {
+    says: `Kubernetes cannot attach ${describeVolume(situation)} to ${target.nodeName}: ${firstLine(event.says)}`,
+    proof: [`FailedAttachVolume ${formatDuration(now - event.at)} ago`, 'there is no VolumeAttachment'],
+    waits: `${nameOf(pod)} ← attach-detach controller.`,
+    next: whyNotMade(event.says),
+  });
+};
+
+/** The attach-detach controller acts within seconds. */
+const ACTS_WITHIN_MS = 120_000;
+
+/** Nothing has the volume, and yet nothing makes a VolumeAttachment for the pod's Node. */
+export const controllerSilent: CauseRule = (situation) => {
+  const { target, pod, now } = situation;
+  if (!isAttachable(situation) || target?.attachment !== null || pod.runs || pod.deletionEnds !== null) return null;
+  if (now - pod.created <= ACTS_WITHIN_MS || blockersOf(situation).length > 0 || hasMultiAttachEvent(situation))
+    return null;
+  return cause('controller-down', 'cannot-tell', 'by-person', {
+    says:
+      `Nothing holds ${describeVolume(situation)}, but Kubernetes has not made a VolumeAttachment for ` +
+      `${target.nodeName}: its attach-detach controller may not run.`,
+    proof: [`there is no VolumeAttachment, and the pod was created ${formatDuration(now - pod.created)} ago`],
+    waits: `${nameOf(pod)} ← attach-detach controller.`,
+    next: [
+      'kubectl -n kube-system get lease kube-controller-manager      # does it run, and as leader? On a managed ' +
+        'control plane, look at the state of the cluster in the cloud',
+    ],
+  });
 };

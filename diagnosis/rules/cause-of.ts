@@ -2,21 +2,24 @@ import type { Cause } from '../model/cause.ts';
 import type { Situation } from '../model/facts.ts';
 import {
   attachedNowhere,
-  attacherDown,
-  attacherHangs,
   attachError,
+  attachRefused,
+  controllerSilent,
   detachFirst,
-  driverNotOnNode,
   refusedForStale,
   staleAttachment,
 } from './attaching.ts';
+import { attacherDown, attacherHangs, driverNotOnNode } from './attacher.ts';
+import { pvcPending, pvcUnusable, volumeUnusable } from './claims.ts';
 import { podWithoutClaim, notTheVolume, notWaiting, podFinalizer, rejectedByLimit, runsUnready } from './pod.ts';
-import { attachedOutside, diskDeleted, diskStuck, formerMachine } from './disks.ts';
+import { attachedOutside, diskDeleted, diskStuck } from './disks.ts';
 import { machineOfHolder, machineOfTarget } from './machine.ts';
-import { kubeletStuck, mountError, mountingNow } from './mounting.ts';
-import { anotherPod, movingNow, podDoesNotEnd, podEnds, staysMounted, twinVolume } from './other-pods.ts';
+import { kubeletStuck, mountError, mountHangs, mountingNow } from './mounting.ts';
+import { formerMachine } from './node-gone.ts';
+import { anotherPod, movingNow, podDoesNotEnd, podEnds, staysMounted } from './other-pods.ts';
 import { cause, nameOf, type CauseRule, hasMultiAttachEvent, describeVolume } from './rule.ts';
-import { pvcPending, pvcUnusable, readWriteOncePodInUse, unscheduled, volumeUnusable } from './scheduling.ts';
+import { attachedForDeleted, twinOnNode, twinVolume } from './twin-volumes.ts';
+import { pinnedToMachineOff, readWriteOncePodInUse, unscheduled } from './scheduling.ts';
 
 /**
  * The questions of an expert, in order. The first rule that finds a cause ends the list. The first questions are about
@@ -28,7 +31,6 @@ const questions: readonly CauseRule[] = [
   notWaiting,
   runsUnready,
   notTheVolume,
-  podWithoutClaim,
 
   // Does the volume exist?
   pvcUnusable,
@@ -39,13 +41,16 @@ const questions: readonly CauseRule[] = [
 
   // Which machine has the volume, and does that machine run?
   formerMachine, // before the Node, which is another machine's by now
+  pinnedToMachineOff, // before a fence, which does not move local data
   machineOfHolder,
   machineOfTarget,
+  podWithoutClaim, // after the machines: its own may be off
   readWriteOncePodInUse, // after the machines: the other pod may be on a dead one
   podFinalizer,
 
   // Does another pod on a healthy Node use it?
   anotherPod,
+  attachedForDeleted, // before a twin, which somebody may use
   twinVolume, // before anybody is told that no pod uses the volume there
   podDoesNotEnd,
   podEnds,
@@ -64,13 +69,17 @@ const questions: readonly CauseRule[] = [
   movingNow, // before a fault is assumed: every move takes some seconds
   staleAttachment,
   attacherHangs, // after the disk, which may say that the cloud itself does not finish
+  attachRefused,
 
   attachedNowhere, // before the kubelet, which misses the device
 
   // The volume is attached: what does the kubelet report?
   mountError,
+  twinOnNode, // before the kubelet is blamed: it cannot serve both
   mountingNow, // before the kubelet is blamed: every mount takes some seconds
   kubeletStuck,
+  mountHangs,
+  controllerSilent,
 ];
 
 const unknown = (situation: Situation): Cause =>

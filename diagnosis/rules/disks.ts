@@ -1,21 +1,18 @@
-import type { MachineFacts } from '../../fencing/model/machine.ts';
 import type { Cause } from '../model/cause.ts';
 import { type AttachmentView, ifFound, type NodeLocation, type Situation } from '../model/facts.ts';
 import {
   attachmentAt,
   cause,
-  cloudSays,
-  fenceAdvice,
-  nodeAt,
+  describeVolume,
+  formatDuration,
   holdersOf,
+  isHealthy,
   isKubeletSilent,
   nameOf,
   podsAt,
   retryCommand,
-  type CauseRule,
-  formatDuration,
-  describeVolume,
   RETRY_MS,
+  type CauseRule,
 } from './rule.ts';
 
 /** Causes in the disk itself. */
@@ -25,6 +22,8 @@ interface HolderOutside {
   readonly is: string;
   /** The cloud says that it is off, so nothing there uses the disk. */
   readonly isOff: boolean;
+  /** It may be a Node of this cluster, because the Nodes could not be searched. */
+  readonly isPerhapsNode: boolean;
 }
 
 /** Returns the holder of the disk that no attachment names: a machine that is not a Node, or a Node. */
@@ -32,14 +31,21 @@ const holderOutside = (situation: Situation): HolderOutside | null => {
   const [stranger] = situation.strangers;
   if (stranger) {
     const { machine, power } = stranger;
-    return { machine, is: `which is no Node of this cluster (${power})`, isOff: power === 'off' };
+    if (!situation.nodesSearched)
+      return { machine, is: `which may be a Node of this cluster (${power})`, isOff: false, isPerhapsNode: true };
+    return { machine, is: `which is no Node of this cluster (${power})`, isOff: power === 'off', isPerhapsNode: false };
   }
   const named = new Set((ifFound(situation.disk)?.holders ?? []).map(({ machine }) => machine));
   const location = holdersOf(situation).find(
     (one) => one.attachment === null && named.has(one.machine ?? '') && podsAt(one, situation).length === 0,
   );
   return location?.machine
-    ? { machine: location.machine, is: `the machine of ${location.nodeName}, without an attachment`, isOff: false }
+    ? {
+        machine: location.machine,
+        is: `the machine of ${location.nodeName}, without an attachment`,
+        isOff: false,
+        isPerhapsNode: false,
+      }
     : null;
 };
 
@@ -58,7 +64,7 @@ export const attachedOutside: CauseRule = (situation) => {
   const since = ifFound(disk)?.holders.find(({ machine }) => machine === holder.machine)?.since ?? null;
   const attachment = attachmentAt(target);
   if (isBeingDetached(attachment, situation.now)) return null;
-  return cause('attached-outside', 'proved', 'by-person', {
+  return cause('attached-outside', holder.isPerhapsNode ? 'likely' : 'proved', 'by-person', {
     says: `The disk ${diskId ?? ''} is attached to ${holder.machine}, ${holder.is}.`,
     proof: [
       `the disk itself names ${holder.machine}` +
@@ -67,51 +73,15 @@ export const attachedOutside: CauseRule = (situation) => {
     ],
     waits: `${nameOf(pod)} ← disk ← ${holder.machine}, from which Kubernetes detaches nothing.`,
     next: [
+      ...(holder.isPerhapsNode
+        ? [`run this again with the permission to list Nodes: if ${holder.machine} is one, its pods may use the disk`]
+        : []),
       holder.isOff
         ? `detach the disk from ${holder.machine} in the cloud: that machine is off, so nothing there uses it`
         : `find out what uses it on ${holder.machine}, unmount the disk there, and detach it in the cloud`,
       ...(attachment ? [`${pod.name} follows within five minutes; ${retryCommand(attachment)}`] : []),
     ],
   });
-};
-
-const OFF = ['off', 'off-if-repeated', 'missing'];
-
-/** Its Node's name was given to another machine, and the disk still names the earlier one. */
-const former = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause => {
-  const { nodeName, machine } = location;
-  const volume = describeVolume(situation);
-  const isOff = OFF.includes(facts.power);
-  const name = attachmentAt(location)?.name ?? '';
-  return cause(isOff ? 'node-gone' : 'node-gone-machine-runs', 'proved', isOff ? 'by-fence' : 'by-person', {
-    says:
-      `${volume} is still attached to ${facts.machine}, an earlier machine of the name ${nodeName}, ` +
-      (isOff ? 'and that machine is off.' : `which is ${facts.power} and may write to it.`),
-    proof: [
-      cloudSays(facts),
-      `VolumeAttachment ${name} names it`,
-      `${nodeName} is ${machine ?? 'another machine'} by now`,
-    ],
-    machine: isOff ? facts.machine : null,
-    waits: `${nameOf(situation.pod)} ← disk ← ${facts.machine}, which is no Node any more.`,
-    next: [
-      ...(isOff
-        ? fenceAdvice(facts.machine)
-        : [`stop ${facts.machine} in its cloud, then: cloudfence fence ${facts.machine}`]),
-      `do not delete the VolumeAttachment: its attacher would ask ${machine ?? 'the new machine'}, and the ` +
-        'disk would stay where it is',
-    ],
-  });
-};
-
-export const formerMachine: CauseRule = (situation) => {
-  const { target, strangers } = situation;
-  for (const location of [...holdersOf(situation), ...(target ? [target] : [])]) {
-    const { attachedMachine, machine } = location;
-    const facts = attachedMachine === machine ? null : strangers.find((one) => one.machine === attachedMachine);
-    if (facts && nodeAt(location) !== null) return former(location, situation, facts);
-  }
-  return null;
 };
 
 const BUSY_MS = 120_000;
@@ -141,10 +111,31 @@ export const diskStuck: CauseRule = (situation) => {
   });
 };
 
+/** Returns a Node that works although the cloud does not know its machine, because it was asked in a wrong place. */
+const unknownYetHealthy = ({ target, holders, now }: Situation): NodeLocation | null =>
+  [...(target ? [target] : []), ...holders].find(
+    (location) => ifFound(location.power)?.power === 'missing' && isHealthy(location, now),
+  ) ?? null;
+
+const askedElsewhere = (situation: Situation, { nodeName, machine }: NodeLocation): Cause =>
+  cause('disk-deleted', 'cannot-tell', 'by-person', {
+    says:
+      `The cloud knows neither the disk of ${describeVolume(situation)} nor the machine of ${nodeName}, although the ` +
+      'kubelet there reports. Most likely these credentials see another account, project, or region.',
+    proof: [`the cloud does not know ${machine ?? ''}, and ${nodeName} is Ready`],
+    waits: `${nameOf(situation.pod)} ← unknown.`,
+    next: [
+      'run this again with the account, the project, and the region of the cluster',
+      'restore nothing before: nothing shows that the disk was deleted',
+    ],
+  });
+
 /** The PersistentVolume exists, but its disk does not. */
 export const diskDeleted: CauseRule = (situation) => {
   const { disk, diskId, pod } = situation;
   if (ifFound(disk)?.exists !== false) return null;
+  const healthy = unknownYetHealthy(situation);
+  if (healthy) return askedElsewhere(situation, healthy);
   return cause('disk-deleted', 'proved', 'by-person', {
     says: `The cloud does not know the disk ${diskId ?? ''} of ${describeVolume(situation)}.`,
     proof: ['the cloud was asked for the disk by its id'],

@@ -24,8 +24,14 @@ const holders = ({ disk }: Situation): string =>
 
 const describeState = (state: string | undefined): string => (state ? ` (${state})` : '');
 
-const elsewhere = (situation: Situation): string =>
-  situation.strangers.map(({ machine }) => machine).join(', ') || 'a machine that the error may name';
+/** The machines that have the disk, without the one on which the pod waits. */
+const elsewhere = ({ strangers, disk, target }: Situation): string => {
+  const named = [...strangers, ...(ifFound(disk)?.holders ?? [])].map(({ machine }) => machine);
+  return (
+    [...new Set(named)].filter((machine) => machine !== target?.machine).join(', ') ||
+    'a machine that the error may name'
+  );
+};
 
 /** The text for each error code of a cloud. */
 const faults: Readonly<Record<DriverFault, FaultText>> = {
@@ -42,7 +48,7 @@ const faults: Readonly<Record<DriverFault, FaultText>> = {
   'attached-elsewhere': faultText(
     'attached-outside',
     (situation) =>
-      'The cloud says that the disk is attached to another machine, and Kubernetes knows nothing of that: ' +
+      'The cloud says that the disk is attached to another machine, and nothing in Kubernetes shows why: ' +
       `${elsewhere(situation)}.`,
     (situation) => [
       `find out what ${elsewhere(situation)} is (another cluster, a bastion, a restore), unmount the disk ` +
@@ -106,8 +112,8 @@ const faults: Readonly<Record<DriverFault, FaultText>> = {
   'disk-not-ready': faultText(
     'disk-busy',
     ({ disk }) =>
-      'The cloud attaches the disk to no machine now: it is being exported, uploaded, copied, or ' +
-      `restored${describeState(ifFound(disk)?.state)}.`,
+      'The cloud attaches the disk to no machine now: it is being created, exported, uploaded, copied, or ' +
+      `restored, or it has failed${describeState(ifFound(disk)?.state)}.`,
     () => [
       'wait until that ends; the cloud shows the state of the disk',
       'an export keeps the disk until somebody ends it (Azure, ActiveSAS: az disk revoke-access)',
@@ -148,6 +154,13 @@ const WAITING: readonly DriverFault[] = ['throttled', 'driver-backs-off'];
  * deleted, and no fence is needed.
  */
 const contradicted = ({ disk, target }: Situation, fault: DriverFault): FaultText | null => {
+  if (fault === 'attached-elsewhere' && ifFound(disk)?.free)
+    return faultText(
+      'attacher-backs-off',
+      () => 'The cloud refused the disk because another machine had it. No machine has it any more.',
+      () => [],
+      { ending: 'by-itself' },
+    );
   if (fault === 'disk-not-found' && ifFound(disk)?.exists)
     return faultText(
       'attach-failed',

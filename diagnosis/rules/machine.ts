@@ -1,53 +1,26 @@
 import type { Cause } from '../model/cause.ts';
 import { ifFound, type NodeLocation, type Situation } from '../model/facts.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
+import { isNamedByDisk, keepData, proofOf, reports, waiting, whatIsThere } from './holder.ts';
+import { judgeWithoutNode } from './node-gone.ts';
 import {
-  attachmentAt,
   cause,
-  cloudSays,
-  fenceAdvice,
-  holdersOf,
-  isHealthy,
-  isInUse,
-  isKubeletSilent,
-  describeKubelet,
   describeTimer,
-  OUT_OF_SERVICE,
-  SILENT_MS,
+  describeVolume,
+  fenceAdvice,
+  formatDuration,
+  isHealthy,
+  isKubeletSilent,
   nameOf,
   nodeAt,
+  OUT_OF_SERVICE,
   type CauseRule,
-  describeVolume,
-  storageNote,
 } from './rule.ts';
+import { blockersOf, cephNote, isCeph, storageNote } from './storage.ts';
 
 /** Causes in the machine of the Node that has the volume: off, stopping, suspended, unreachable, gone, or unknown. */
 
 const OFF = ['off', 'off-if-repeated'];
-
-/** Returns whether the kubelet itself reports that its Node is not Ready. If it does, it is not cut off. */
-const reports = (location: NodeLocation, now: number): boolean => {
-  const { ready, leaseRenewed } = nodeAt(location) ?? { ready: 'Unknown', leaseRenewed: null };
-  return ready === 'False' && leaseRenewed !== null && now - leaseRenewed <= SILENT_MS;
-};
-
-const waiting = (location: NodeLocation, situation: Situation): string => {
-  const { pod } = situation;
-  const before = pod.node === location.nodeName ? [] : ['attach-detach controller'];
-  const kubelet =
-    `the kubelet of ${location.nodeName}` + (reports(location, situation.now) ? '' : ', which cannot answer');
-  const chain = [nameOf(pod), ...before, kubelet];
-  return `${chain.join(' ← ')}. ${describeTimer(location, situation)}`;
-};
-
-const proofOf = (location: NodeLocation, situation: Situation, facts: MachineFacts | null): readonly string[] => [
-  describeKubelet(location, situation.now),
-  ...(facts ? [cloudSays(facts)] : []),
-  ...(isInUse(location, situation) ? [`${location.nodeName} listed the volume as mounted when it last reported`] : []),
-  ...(situation.shutDown.some(({ node }) => node === location.nodeName)
-    ? ['its pods ended by a graceful shutdown, but the volume was not unmounted']
-    : []),
-];
 
 /** The pod is bound to another Node whose machine is also off, so freeing the disk alone does not help. */
 const fenceTargetToo = (location: NodeLocation, { target, pod }: Situation): readonly string[] =>
@@ -59,10 +32,12 @@ const fenceTargetToo = (location: NodeLocation, { target, pod }: Situation): rea
  * Describes what Kubernetes must not do before it knows that the machine is off. Network storage is not attached to a
  * machine.
  */
-const whatWaits = (situation: Situation): string =>
-  ifFound(situation.driver)?.attachRequired === false
+const whatWaits = (situation: Situation): string => {
+  if (situation.claimName === null) return 'end the pods there';
+  return ifFound(situation.driver)?.attachRequired === false
     ? `end the pods that use ${describeVolume(situation)} there`
     : `detach ${describeVolume(situation)}`;
+};
 
 const off = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause => {
   const fenced = nodeAt(location)?.fenced ?? false;
@@ -73,46 +48,14 @@ const off = (location: NodeLocation, situation: Situation, facts: MachineFacts):
     proof: [...proofOf(location, situation, facts), ...(fenced ? ['Cloudfence has fenced the Node'] : [])],
     machine: facts.machine,
     waits: waiting(location, situation),
-    next: [...fenceAdvice(location.nodeName), ...fenceTargetToo(location, situation), ...storageNote(situation)],
-  });
-};
-
-const gone = (location: NodeLocation, situation: Situation, facts: MachineFacts | null): Cause => {
-  const attachment = attachmentAt(location);
-  const proven = facts !== null && (facts.power === 'missing' || facts.power === 'off');
-  const remove = attachment
-    ? `or check that nothing runs on ${location.machine ?? location.nodeName}, then: kubectl delete ` +
-      `volumeattachment ${attachment.name}`
-    : 'or look at the disk in the cloud: nothing in the cluster names its holder';
-  return cause('node-gone', proven ? 'proved' : 'likely', 'by-fence', {
-    says:
-      `Node ${location.nodeName} no longer exists${proven ? ', and its machine is gone or off' : ''}, but ` +
-      `${describeVolume(situation)} is still attached to it.`,
-    proof: [
-      ...proofOf(location, situation, facts),
-      ...(attachment ? [`VolumeAttachment ${attachment.name} is left`] : []),
-    ],
-    machine: facts?.machine ?? location.machine,
-    waits:
-      `${nameOf(situation.pod)} ← attach-detach controller ← a Node that does not exist. ` +
-      describeTimer(location, situation),
-    next: [proven ? `cloudfence fence ${facts.machine}` : 'cloudfence sweep', remove, ...storageNote(situation)],
-  });
-};
-
-const goneButRuns = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
-  cause('node-gone-machine-runs', 'proved', 'by-person', {
-    says:
-      `Node ${location.nodeName} no longer exists, but its machine ${facts.machine} runs and may still write to ` +
-      `${describeVolume(situation)}.`,
-    proof: proofOf(location, situation, facts),
-    waits: `${nameOf(situation.pod)} ← disk ← ${facts.machine}, which Kubernetes no longer knows.`,
     next: [
-      `stop ${facts.machine} in its cloud, then: cloudfence fence ${facts.machine}`,
-      'or start its kubelet again, so that it registers and unmounts the volume',
-      'do not delete the VolumeAttachment before: two machines could write to the disk',
+      ...keepData(location, situation),
+      ...fenceAdvice(location.nodeName),
+      ...fenceTargetToo(location, situation),
+      ...storageNote(situation),
     ],
   });
+};
 
 /** Kubernetes' timer does not check whether the machine is off. */
 const forcedDetach = (location: NodeLocation, situation: Situation): readonly string[] =>
@@ -133,7 +76,7 @@ const unreachable = (location: NodeLocation, situation: Situation, facts: Machin
     says:
       `${location.nodeName} ` +
       `${isReporting ? 'is not Ready, but its kubelet reports' : 'is cut off or hangs, but its machine runs'}, ` +
-      `and it may still write to ${describeVolume(situation)}. Do not fence it in this state.`,
+      `and it may still write to ${whatIsThere(situation)}. Do not fence it in this state.`,
     proof: [
       ...proofOf(location, situation, facts),
       ...(isTainted
@@ -155,18 +98,45 @@ const unreachable = (location: NodeLocation, situation: Situation, facts: Machin
         : `repair the network or the kubelet of ${location.nodeName}: the pod then moves by itself`,
       `or stop ${facts.machine} in its cloud, then: cloudfence fence ${location.nodeName}`,
       ...forcedDetach(location, situation),
+      ...keepData(location, situation),
     ],
   });
 };
 
-const onItsWay = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
-  cause('machine-stopping', 'proved', 'by-fence', {
+/** A machine that has been stopping for so long hangs. The cloud does not always say since when. */
+const STOPS_WITHIN_MS = 600_000;
+
+const stopping = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause => {
+  const since = facts.since ?? nodeAt(location)?.leaseRenewed ?? situation.now;
+  const lasts = situation.now - since;
+  return cause('machine-stopping', 'proved', 'by-fence', {
     says:
-      `The machine of ${location.nodeName} is ${facts.power}. Until that ends, its guest may still write to ` +
-      `${describeVolume(situation)}.`,
+      `The machine of ${location.nodeName} is stopping. Until that ends, its guest may still write to ` +
+      `${whatIsThere(situation)}.`,
     proof: proofOf(location, situation, facts),
-    waits: `${nameOf(situation.pod)} ← ${facts.machine}, which is ${facts.power}.`,
-    next: ['look again in a minute', `when it is off: cloudfence fence ${location.nodeName}`],
+    waits: `${nameOf(situation.pod)} ← ${facts.machine}, which is stopping.`,
+    next: [
+      lasts > STOPS_WITHIN_MS
+        ? `force the stop of ${facts.machine} in its cloud: it has been stopping for about ${formatDuration(lasts)}`
+        : 'look again in a minute',
+      `when it is off: cloudfence fence ${location.nodeName}`,
+      ...keepData(location, situation),
+    ],
+  });
+};
+
+/** Somebody or something, such as an autoscaling group, has started the machine again. */
+const starting = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
+  cause('machine-stopping', 'proved', 'by-itself', {
+    says:
+      `The machine of ${location.nodeName} is starting. As soon as it has booted, its kubelet reports, and its ` +
+      `guest may write to ${whatIsThere(situation)}.`,
+    proof: proofOf(location, situation, facts),
+    waits: `${nameOf(situation.pod)} ← the kubelet of ${location.nodeName} ← ${facts.machine}, which is starting.`,
+    next: [
+      'look again in a few minutes: Kubernetes goes on when the kubelet reports',
+      'do not fence it: the machine is about to run',
+    ],
   });
 
 const suspended = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
@@ -197,6 +167,20 @@ const betweenStates = (location: NodeLocation, situation: Situation, facts: Mach
     ],
   });
 
+/** Cloudfence cannot ask about the machine, so a person has to find out whether it is off. */
+const notOurs = (location: NodeLocation): readonly string[] => [
+  `check whether the machine of ${location.nodeName} is off or only unreachable`,
+  `if it is a machine of a supported cloud: \`cloudfence doctor\` says what its Node lacks`,
+  `if it is off for sure: kubectl taint node ${location.nodeName} ${OUT_OF_SERVICE}=nodeshutdown:NoSchedule      # ` +
+    'never while it may run, and take the taint off before it starts again',
+];
+
+const unasked = (location: NodeLocation): readonly string[] => [
+  `run this again with credentials that may read ${location.machine ?? ''}`,
+  `off: cloudfence fence ${location.nodeName} (docs/safety.md says when a person may vouch). Running: ` +
+    'repair it, or stop it first',
+];
+
 const unknownPower = (location: NodeLocation, situation: Situation): Cause =>
   cause('machine-unknown', 'cannot-tell', 'by-person', {
     says:
@@ -207,20 +191,15 @@ const unknownPower = (location: NodeLocation, situation: Situation): Cause =>
           'Both look the same from the cluster.',
     proof: proofOf(location, situation, null),
     waits: waiting(location, situation),
-    next: [
+    next:
       location.machine === null
-        ? `check whether the machine of ${location.nodeName} is off or only unreachable`
-        : `run this again with credentials that may read ${location.machine}`,
-      `off: cloudfence fence ${location.nodeName} (docs/safety.md says when a person may vouch). Running: ` +
-        'repair it, or stop it first',
-      ...storageNote(situation),
-    ],
+        ? [...notOurs(location), ...(isCeph(situation) ? cephNote(situation) : [])]
+        : [...unasked(location), ...storageNote(situation)],
   });
 
 const missing = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause => {
-  const { disk } = situation;
-  const view = ifFound(disk);
-  const held = view?.holders.some(({ machine }) => machine === facts.machine) ?? false;
+  const view = ifFound(situation.disk);
+  const held = isNamedByDisk(situation, facts.machine);
   return cause('machine-off', view && !held ? 'proved' : 'likely', 'by-fence', {
     says:
       `The cloud no longer knows the machine of ${location.nodeName}. Kubernetes keeps ` +
@@ -235,6 +214,7 @@ const missing = (location: NodeLocation, situation: Situation, facts: MachineFac
               'hidden from these credentials, it may run',
           ]
         : []),
+      ...keepData(location, situation),
       ...fenceAdvice(location.nodeName),
       ...storageNote(situation),
     ],
@@ -245,7 +225,7 @@ const missing = (location: NodeLocation, situation: Situation, facts: MachineFac
 const judge = (location: NodeLocation, situation: Situation): Cause | null => {
   const facts = ifFound(location.power);
   const silent = isKubeletSilent(location, situation.now);
-  if (location.node === null) return judgeWithoutNode(location, situation, facts);
+  if (location.node === null) return judgeWithoutNode(location, situation);
   if (facts === null) return silent ? unknownPower(location, situation) : null;
   switch (facts.power) {
     case 'off':
@@ -254,8 +234,9 @@ const judge = (location: NodeLocation, situation: Situation): Cause | null => {
     case 'missing':
       return silent ? missing(location, situation, facts) : null;
     case 'stopping':
+      return stopping(location, situation, facts);
     case 'starting':
-      return onItsWay(location, situation, facts);
+      return silent ? starting(location, situation, facts) : null;
     case 'suspended':
       return suspended(location, situation, facts);
     case 'running':
@@ -265,28 +246,38 @@ const judge = (location: NodeLocation, situation: Situation): Cause | null => {
   }
 };
 
-const judgeWithoutNode = (location: NodeLocation, situation: Situation, facts: MachineFacts | null): Cause | null => {
-  if (attachmentAt(location) === null && facts === null) return null;
-  const alive = facts !== null && !['off', 'off-if-repeated', 'missing', 'unknown'].includes(facts.power);
-  return alive ? goneButRuns(location, situation, facts) : gone(location, situation, facts);
-};
-
 /** The machine of a Node that has the volume, or of a Node on which a pod cannot be deleted. */
 export const machineOfHolder: CauseRule = (situation) => {
   const { pod, target } = situation;
   const own = target !== null && (pod.deletionEnds !== null || pod.runs) ? [target] : [];
-  for (const location of [...holdersOf(situation), ...own]) {
+  for (const location of [...blockersOf(situation), ...own]) {
     const found = judge(location, situation);
     if (found) return found;
   }
   return null;
 };
 
+/** PodGC deletes a pod that is bound to a Node which does not exist. */
+const nodeMissing = ({ pod }: Situation, { nodeName }: NodeLocation): Cause =>
+  cause('target-machine-gone', 'proved', 'by-itself', {
+    says: `${nameOf(pod)} was placed on ${nodeName}, and no Node has that name.`,
+    proof: [`there is no Node ${nodeName}`],
+    waits: `${nameOf(pod)} ← a Node that does not exist.`,
+    next: [
+      'look again in two minutes: Kubernetes deletes such a pod, and its controller makes a new one',
+      'if spec.nodeName was set by hand: correct it, or use a nodeSelector',
+    ],
+  });
+
 /** The pod is bound to a Node whose machine cannot start it. A fence also deletes the pod. */
 export const machineOfTarget: CauseRule = (situation) => {
   const { target, pod } = situation;
-  const facts = ifFound(target?.power ?? null);
-  if (!target || !facts || !['off', 'off-if-repeated', 'missing'].includes(facts.power)) return null;
+  if (!target) return null;
+  if (target.node === null) return nodeMissing(situation, target);
+  const facts = ifFound(target.power);
+  const isSilent = isKubeletSilent(target, situation.now);
+  if (!facts || !['off', 'off-if-repeated', 'missing'].includes(facts.power))
+    return isSilent ? judge(target, situation) : null;
   // A fence is refused while the kubelet is alive and the cloud does not know the machine.
   if (facts.power === 'missing' && isHealthy(target, situation.now)) return null;
   return cause('target-machine-gone', 'proved', 'by-fence', {
@@ -296,6 +287,10 @@ export const machineOfTarget: CauseRule = (situation) => {
     proof: proofOf(target, situation, facts),
     machine: facts.machine,
     waits: `${nameOf(pod)} ← ${target.nodeName}, which cannot start it.`,
-    next: [...fenceAdvice(target.nodeName), 'its controller then makes a new pod for a Node that runs'],
+    next: [
+      ...keepData(target, situation),
+      ...fenceAdvice(target.nodeName),
+      'its controller then makes a new pod for a Node that runs',
+    ],
   });
 };

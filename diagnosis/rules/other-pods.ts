@@ -4,7 +4,6 @@ import {
   attachmentAt,
   cause,
   formatTime,
-  holdersOf,
   isHealthy,
   isInUse,
   describeKubelet,
@@ -15,16 +14,14 @@ import {
   formatDuration,
   firstLine,
   describeVolume,
-  isNetworkStorage,
 } from './rule.ts';
+import { needsNoAttachment } from './mounting.ts';
+import { blockersOf, canBeShared, isNetworkStorage } from './storage.ts';
 
 /** Another pod on a healthy Node has the volume. Nothing is broken there, so a fence is not allowed. */
 
 /** The usual duration of a move: unmount, detach, and attach. */
 const MOVE_MS = 60_000;
-
-const canBeShared = (situation: Situation): boolean =>
-  (ifFound(situation.claim)?.accessModes ?? []).some((mode) => mode === 'ReadWriteMany' || mode === 'ReadOnlyMany');
 
 /** How the pod is on its Node, for people. */
 const presence = ({ node, runs, waitsFor }: PodView): string =>
@@ -62,29 +59,65 @@ const ownerInWords = (workload: WorkloadView | null, { owner }: PodView): string
   return above === null ? 'nothing' : `${above.kind} ${above.name}`;
 };
 
+/** An access mode only says what Kubernetes may try. The cloud decides whether several machines may have a disk. */
+const modeProof = (situation: Situation): readonly string[] =>
+  canBeShared(situation)
+    ? [
+        `the PersistentVolume allows ${ifFound(situation.volume)?.accessModes.join('+') ?? ''}, but the cloud ` +
+          'does not attach this disk to another machine',
+      ]
+    : [];
+
+/** The workload that controls both pods, or null. */
+const commonWorkload = ({ workload, otherWorkload }: Situation): WorkloadView | null => {
+  const [own, theirs] = [ifFound(workload), ifFound(otherWorkload)];
+  return own !== null && own.uid === theirs?.uid ? own : null;
+};
+
+const separate = (common: WorkloadView | null, { pod }: Situation, other: PodView): readonly string[] => {
+  if (common === null)
+    return [
+      'give each workload a claim of its own, or use ReadWriteMany storage (a file share)',
+      `or keep both on one Node with a podAffinity. For a Job: run it when ${other.name} is stopped`,
+    ];
+  const isScalable = ['Deployment', 'StatefulSet', 'ReplicaSet'].includes(common.kind);
+  return [
+    isScalable
+      ? `kubectl -n ${pod.namespace} scale ${common.kind.toLowerCase()} ${common.name} --replicas=1      # and its ` +
+        'autoscaler, if it has one'
+      : `let ${common.kind} ${common.name} run one pod at a time`,
+    'for several replicas: a StatefulSet with volumeClaimTemplates, or ReadWriteMany storage (a file share)',
+    'or keep them on one Node with a podAffinity',
+  ];
+};
+
 const sharing = (situation: Situation, other: PodView): Cause => {
   const { pod, claimName } = situation;
+  const common = commonWorkload(situation);
   const [own, theirs] = [ifFound(situation.workload), ifFound(situation.otherWorkload)];
   return cause('shared-claim', 'proved', 'by-person', {
     says:
-      `Two workloads share the claim ${claimName ?? ''}, and ${describeVolume(situation)} serves one Node at a ` +
-      'time.',
+      `${common ? `Several pods of ${common.kind} ${common.name}` : 'Two workloads'} share the claim ` +
+      `${claimName ?? ''}, and ${describeVolume(situation)} serves one Node at a time.`,
     proof: [
       `${nameOf(other)} ${presence(other)}, controlled by ${ownerInWords(theirs, other)}`,
       `${nameOf(pod)} is controlled by ${ownerInWords(own, pod)}`,
+      ...modeProof(situation),
     ],
     waits: `${nameOf(pod)} ← disk ← ${nameOf(other)}, which has no reason to end.`,
     next: [
-      'give each workload a claim of its own, or use ReadWriteMany storage',
-      `or keep both on one Node with a podAffinity. For a Job: run it when ${other.name} is stopped`,
+      ...separate(common, situation, other),
       `do not fence ${other.node ?? 'the Node'}: ${other.runs ? `${other.name} is healthy` : 'it works'}`,
     ],
   });
 };
 
-const isSameDeployment = ({ workload, otherWorkload }: Situation): WorkloadView | null => {
-  const [own, theirs] = [ifFound(workload), ifFound(otherWorkload)];
-  return own?.kind === 'Deployment' && own.uid === theirs?.uid && own.surges ? own : null;
+/** The Deployment whose rollout makes the pods meet. Pods of one revision meet because it has several replicas. */
+const rollingOut = (situation: Situation): WorkloadView | null => {
+  const common = commonWorkload(situation);
+  if (common?.kind !== 'Deployment' || !common.surges) return null;
+  const revisions = [common.revision, ifFound(situation.otherWorkload)?.revision ?? null];
+  return revisions[0] !== null && revisions[0] === revisions[1] ? null : common;
 };
 
 /** Whether the pod keeps the volume there. One that crashes or pulls its image does so if the volume is attached. */
@@ -94,44 +127,13 @@ const keepsVolume = ({ runs, deletionEnds }: PodView, location: NodeLocation): b
 /** A pod of the same Deployment, or of another workload, uses the volume on a healthy Node. */
 export const anotherPod: CauseRule = (situation) => {
   const { now, pod, target } = situation;
-  if (canBeShared(situation)) return null;
-  for (const location of holdersOf(situation)) {
+  for (const location of blockersOf(situation)) {
     const other = podsAt(location, situation).find((one) => keepsVolume(one, location));
     if (!other || !isHealthy(location, now) || pod.node === null || target === null) continue;
-    const deployment = isSameDeployment(situation);
+    const deployment = rollingOut(situation);
     return deployment ? inRollout(situation, other, deployment) : sharing(situation, other);
   }
   return null;
-};
-
-/**
- * Returns the attachment of another PersistentVolume with the same disk. Its pods name another claim, so they are not
- * among the pods of this claim.
- */
-const twinAt = (location: NodeLocation, { volume }: Situation): string | null => {
-  const [own, theirs] = [ifFound(volume)?.name, attachmentAt(location)?.volumeName];
-  return own === undefined || theirs === undefined || theirs === null || theirs === own ? null : theirs;
-};
-
-/** Two PersistentVolumes name the same disk, and the other one has it. */
-export const twinVolume: CauseRule = (situation) => {
-  const { pod, target, diskId } = situation;
-  const location = holdersOf(situation).find((one) => twinAt(one, situation) !== null);
-  const twin = location ? twinAt(location, situation) : null;
-  if (!location || twin === null || canBeShared(situation) || target === null) return null;
-  return cause('shared-claim', 'proved', 'by-person', {
-    says:
-      `Two PersistentVolumes name the disk ${diskId ?? ''}: ${describeVolume(situation)}, and ${twin}, for which ` +
-      `it is attached to ${location.nodeName}. Another pod may write to it there.`,
-    proof: [`VolumeAttachment ${attachmentAt(location)?.name ?? ''} is of ${twin}`],
-    waits: `${nameOf(pod)} ← disk ← ${twin} ← whatever uses it on ${location.nodeName}.`,
-    next: [
-      `kubectl get pv ${twin} -o jsonpath='{.spec.claimRef.namespace}/{.spec.claimRef.name}'      # the claim ` +
-        'whose pods use it',
-      'decide which of the two may have the disk, and give the other one a disk of its own',
-      `do not fence or reboot ${location.nodeName}, and do not delete the attachment`,
-    ],
-  });
 };
 
 /**
@@ -198,7 +200,7 @@ const doesNotEnd = (situation: Situation, location: NodeLocation, other: PodView
 const podsThatHold = (situation: Situation): readonly (readonly [NodeLocation, PodView])[] => {
   const { now, pod, target } = situation;
   const own = target !== null && pod.deletionEnds !== null ? [[target, pod] as const] : [];
-  const others = holdersOf(situation).flatMap((location) =>
+  const others = blockersOf(situation).flatMap((location) =>
     podsAt(location, situation).map((other) => [location, other] as const),
   );
   return [...own, ...others].filter(([location]) => isHealthy(location, now));
@@ -231,7 +233,7 @@ export const podEnds: CauseRule = (situation) => {
 /** No pod uses the volume on a Ready Node, but the kubelet still lists it as mounted. */
 export const staysMounted: CauseRule = (situation) => {
   const { now, volume, pod } = situation;
-  for (const location of holdersOf(situation)) {
+  for (const location of blockersOf(situation)) {
     const attachment = attachmentAt(location);
     const isFree = podsAt(location, situation).length === 0 && attachment !== null && attachment.deletingSince === null;
     const since = pod.created;
@@ -262,8 +264,8 @@ export const staysMounted: CauseRule = (situation) => {
 export const movingNow: CauseRule = (situation) => {
   const { now, pod, target } = situation;
   const attachment = attachmentAt(target);
-  if (target === null || attachment?.attached) return null;
-  const going = holdersOf(situation).find((location) => attachmentAt(location)?.deletingSince);
+  if (target === null || attachment?.attached || needsNoAttachment(situation)) return null;
+  const going = blockersOf(situation).find((location) => attachmentAt(location)?.deletingSince);
   const since = attachmentAt(going ?? null)?.deletingSince ?? attachment?.created ?? pod.created;
   const own = attachment?.attachError ?? null;
   const isEcho = own?.fault === 'attached-elsewhere' && going !== undefined;

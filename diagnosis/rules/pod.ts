@@ -80,6 +80,9 @@ export const runsUnready: CauseRule = (situation) => {
 const OTHER_REASONS = ['FailedCreatePodSandBox', 'ErrImagePull', 'ImagePullBackOff'];
 const OTHER_OBJECTS = /configmap "|secret "|non-existent (?:secret|config) key|references non-existent/;
 
+/** Returns whether the message is about a ConfigMap or a Secret that the pod names, and not about a volume. */
+export const hasOtherObject = (says: string): boolean => OTHER_OBJECTS.test(says);
+
 /** The kubelet repeats at least every two minutes what it waits for. Kubernetes keeps an event for an hour. */
 const RECENT_MS = 300_000;
 

@@ -1,7 +1,8 @@
-import type { WaitEnd } from '../model/cause.ts';
-import type { ObjectName } from '../model/facts.ts';
+import type { Cause, CauseKind, WaitEnd } from '../model/cause.ts';
+import type { ObjectName, PvcView, Situation } from '../model/facts.ts';
+import { cause, firstLine, formatDuration, formatTime } from './rule.ts';
 
-/** What a person does about a provisioner that refuses to make a volume, by its words. */
+/** Why no volume is made for a claim: the words of its provisioner, and of the scheduler. */
 
 interface Remedy {
   readonly ending: WaitEnd;
@@ -60,6 +61,33 @@ const texts: readonly RefusalText[] = [
           'kms:GenerateDataKeyWithoutPlaintext): EC2 takes back a volume whose key it may not use',
       ),
   },
+  {
+    sign: /DeadlineExceeded|context deadline exceeded/,
+    remedy: () => ({
+      ending: 'by-itself',
+      next: [
+        'wait some minutes: the call took longer than its limit, and the provisioner tries again. File shares ' +
+          '(Filestore, Azure NetApp Files, FSx) take minutes',
+        "if it lasts: read the log of the driver's controller",
+      ],
+    }),
+  },
+  {
+    sign: /ZONE_RESOURCE_POOL_EXHAUSTED|InsufficientVolumeCapacity|ZonalAllocationFailed|SkuNotAvailable/,
+    remedy: () => byPerson('the zone has no capacity for this type of disk now: wait, or use another type or zone'),
+  },
+  {
+    sign: /VolumeLimitExceeded|MaxIOPSLimitExceeded|QUOTA_EXCEEDED|QuotaExceeded/,
+    remedy: () => byPerson('ask the cloud for a higher quota: the account may have no further disk of this type'),
+  },
+  {
+    sign: /UnauthorizedOperation|AccessDenied|AuthorizationFailed|PERMISSION_DENIED|Required '[\w.]+' permission/,
+    remedy: () =>
+      byPerson(
+        "grant the permission that the error names to the role or identity of the driver's controller. " +
+          "Cloudfence's own permissions do not matter here",
+      ),
+  },
 ];
 
 /** Returns what to do, and how the wait ends. */
@@ -68,4 +96,111 @@ export const remedyOfRefusal = (says: string, claim: ObjectName): Remedy => {
   return known
     ? known.remedy(claim, known.sign.exec(says)?.[1] ?? '')
     : byPerson('fix what the error names: a permission, a quota, a key, or the zone');
+};
+
+const SHORTLY_MS = 60_000;
+const LONG_MS = 900_000;
+
+/** The provisioner says that it works on the volume. */
+const inWork = (provisioner: string, since: number, waits: string): Cause =>
+  cause('moving-now', 'likely', 'by-itself', {
+    says: `The provisioner ${provisioner} makes the volume. A disk takes seconds, and a file share takes minutes.`,
+    proof: [`it was asked at ${formatTime(since)}`],
+    waits: `${waits} ← provisioner ${provisioner}.`,
+    next: [
+      `look again after ${formatTime(since + SHORTLY_MS)}`,
+      "if it lasts: read the log of the driver's controller",
+    ],
+  });
+
+const silent = (provisioner: string, proof: readonly string[], waits: string): Cause =>
+  cause('no-provisioner', 'likely', 'by-person', {
+    says: `The provisioner ${provisioner} should create a volume, but does not answer.`,
+    proof,
+    waits: `${waits} ← provisioner ${provisioner}.`,
+    next: [`see whether it runs: kubectl get csidriver ${provisioner}; kubectl get pods -A | grep -i csi`],
+  });
+
+/** How long the claim has waited, and on what behalf. */
+export interface ClaimWait {
+  readonly waits: string;
+  /** When the claim, or the pod that needs it, was created (epoch ms). */
+  readonly since: number;
+  readonly now: number;
+}
+
+/** Returns the cause if Kubernetes has asked the provisioner for the volume. */
+export const stateOfProvisioner = (claim: PvcView, { waits, since, now }: ClaimWait): Cause | null => {
+  const provisioner = claim.provisioner ?? '';
+  const working = claim.events.find(({ reason }) => reason === 'Provisioning');
+  if (working && now - working.at < LONG_MS) return inWork(provisioner, working.at, waits);
+  const asked = claim.events.find(({ reason }) => reason === 'ExternalProvisioning');
+  const last = working ?? asked;
+  if (!last) return null;
+  return now - since < SHORTLY_MS
+    ? inWork(provisioner, since, waits)
+    : silent(provisioner, [firstLine(last.says)], waits);
+};
+
+interface SchedulerText {
+  readonly sign: RegExp;
+  readonly kind: CauseKind;
+  readonly says: string;
+  readonly next: readonly string[];
+}
+
+/** The words of the scheduler about volumes that do not exist yet (pkg/scheduler/framework/plugins/volumebinding). */
+const schedulerTexts: readonly SchedulerText[] = [
+  {
+    sign: /exceed max volume count/,
+    kind: 'node-full',
+    says: 'The Nodes where the pod may run can attach no further volume.',
+    next: ['add a Node', 'look for VolumeAttachments that no pod needs: kubectl get volumeattachments'],
+  },
+  {
+    sign: /did not have enough free storage/,
+    kind: 'no-volume',
+    says: 'No Node where the pod may run has enough free storage for the new volume.',
+    next: [
+      'kubectl get csistoragecapacities -A      # what the driver reports for each Node or zone',
+      'add storage there, or ask for a smaller volume',
+    ],
+  },
+  {
+    sign: /didn't find available persistent volumes to bind/,
+    kind: 'no-volume',
+    says: 'No PersistentVolume fits the claim on a Node where the pod may run, and its StorageClass makes none there.',
+    next: [
+      'create a PersistentVolume of its class, size, and mode on such a Node (local disks: see the static provisioner)',
+      'or compare the allowedTopologies of the StorageClass with the labels of the Nodes',
+    ],
+  },
+];
+
+const UNBOUND = /unbound immediate PersistentVolumeClaims|binding volumes: /;
+
+/** What the scheduler says if a volume that does not exist yet is the reason, of this claim or of another one. */
+export const isAboutBinding = (says: string): boolean =>
+  UNBOUND.test(says) || schedulerTexts.some(({ sign, kind }) => kind === 'no-volume' && sign.test(says));
+
+/** Returns the cause if the scheduler waits for the volume itself, and not for a Node. */
+export const causeBeforeBinding = (
+  { pod }: Situation,
+  claim: PvcView,
+  { waits, since, now }: ClaimWait,
+): Cause | null => {
+  const says = pod.unscheduled ?? '';
+  const { provisioner } = claim;
+  if (provisioner !== null && UNBOUND.test(says)) {
+    const proof = [firstLine(says), `it has been Pending for ${formatDuration(now - since)}, and no event says why`];
+    return now - since < SHORTLY_MS ? inWork(provisioner, since, waits) : silent(provisioner, proof, waits);
+  }
+  const found = schedulerTexts.find(({ sign }) => sign.test(says));
+  if (!found) return null;
+  return cause(found.kind, 'proved', 'by-person', {
+    says: found.says,
+    proof: [firstLine(says)],
+    waits: `${waits} ← scheduler ← ${found.kind === 'node-full' ? 'a Node with a free slot' : 'a volume that fits'}.`,
+    next: found.next,
+  });
 };

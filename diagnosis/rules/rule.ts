@@ -138,7 +138,7 @@ export const describeTimer = (location: NodeLocation, situation: Situation): str
 
 /** Describes the volume for people. */
 export const describeVolume = ({ volume, claimName }: Situation): string =>
-  ifFound(volume)?.name ?? `the volume of claim ${claimName ?? ''}`;
+  ifFound(volume)?.name ?? (claimName === null ? 'its data' : `the volume of claim ${claimName}`);
 
 export const describeKubelet = (location: NodeLocation, now: number): string => {
   const node = nodeAt(location);
@@ -179,6 +179,11 @@ export const keepDisk = (volume: string): string =>
   `kubectl patch pv ${volume} -p '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'      # first, if the ` +
   'data has to stay: else its disk is deleted, too';
 
+/** Describes how a new claim gets a volume whose earlier claim is gone. Without its name, it gets an empty disk. */
+export const bindAgain = (volume: string): string =>
+  `kubectl patch pv ${volume} --type json -p '[{"op":"remove","path":"/spec/claimRef"}]'      # once the old ` +
+  `claim is gone; then make the claim with spec.volumeName: ${volume}, else it gets a new, empty disk`;
+
 /** Returns a command that makes the attacher try again. Any change of the object ends the attacher's back-off. */
 export const retryCommand = ({ name }: AttachmentView): string =>
   `at once: kubectl annotate volumeattachment ${name} nudge=1`;
@@ -191,37 +196,3 @@ export const describeSlots = ({ slots }: Situation): readonly string[] =>
     const free = promised - taken;
     return `${has}, and its CSINode promises ${promised}: ${free > 0 ? `${free} free` : 'none free'}`;
   });
-
-const CEPH = /(?:^|\.)(?:rbd|cephfs)\.csi\.ceph\.com$/;
-const REPLICATED = /longhorn|openebs|mayastor|linstor|portworx|storageos/;
-
-const NETWORK_KINDS = ['nfs', 'cephfs', 'azureFile'];
-const NETWORK_DRIVERS = /nfs|smb|efs\.csi|file\.csi|filestore|cephfs/;
-
-/** Returns whether the volume is a file system on a network server. */
-export const isNetworkStorage = ({ volume }: Situation): boolean => {
-  const found = ifFound(volume);
-  return found !== null && (NETWORK_KINDS.includes(found.kind) || NETWORK_DRIVERS.test(found.handle?.driver ?? ''));
-};
-
-export const isCeph = ({ volume }: Situation): boolean => CEPH.test(ifFound(volume)?.handle?.driver ?? '');
-
-export const cephNote = ({ networkFences }: Situation): readonly string[] => [
-  'Ceph knows its clients: `rbd status <pool>/<image>` names who watches the image, `ceph osd blocklist ls` ' +
-    'who is locked out',
-  'ceph-csi locks a client out because of the out-of-service taint, so keep the Node until the volume is free',
-  ...(networkFences.length > 0 ? [`NetworkFences in the cluster: ${networkFences.join(', ')}`] : []),
-];
-
-/** Describes what a fence can and cannot do for this storage. Empty for a disk of a supported cloud. */
-export const storageNote = (situation: Situation): readonly string[] => {
-  const { diskId, volume } = situation;
-  const handle = ifFound(volume)?.handle ?? null;
-  if (diskId !== null || handle === null) return [];
-  if (isCeph(situation)) return cephNote(situation);
-  const own = REPLICATED.test(handle.driver) ? ' It replicates by itself: look at its own objects, too.' : '';
-  return [
-    `${handle.driver} has no disk of a supported cloud: a fence frees the Kubernetes side (pods, attachments) ` +
-      `and detaches nothing in a cloud.${own}`,
-  ];
-};

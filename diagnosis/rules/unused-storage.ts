@@ -1,7 +1,7 @@
 import type { Cause } from '../model/cause.ts';
 import type { EventView, PvcView, StorageFacts, VolumeView } from '../model/facts.ts';
-import { cause, firstLine, formatDuration, keepDisk, nameOf } from './rule.ts';
-import { remedyOfRefusal } from './provisioning.ts';
+import { bindAgain, cause, firstLine, formatDuration, keepDisk, nameOf } from './rule.ts';
+import { remedyOfRefusal, stateOfProvisioner } from './provisioning.ts';
 
 /** Why a claim or a PersistentVolume that no pod uses is not bound or not deleted. */
 
@@ -40,11 +40,12 @@ const claimGoing: StorageRule = ({ claim, ended, now }) => {
       names === ''
         ? 'see whether the controllers of these finalizers run'
         : `kubectl -n ${claim.namespace} delete pod ${ended.map(({ name }) => name).join(' ')}`,
+      ...(claim.volumeName === '' ? [] : [bindAgain(claim.volumeName)]),
     ],
   });
 };
 
-const pending = (claim: PvcView): Cause => {
+const pending = (claim: PvcView, now: number): Cause => {
   const waits = `claim ${nameOf(claim)} ← provisioner ${claim.provisioner ?? ''}.`;
   const refused = eventOf(claim, ['ProvisioningFailed']);
   if (refused) {
@@ -55,14 +56,8 @@ const pending = (claim: PvcView): Cause => {
       next,
     });
   }
-  const requested = eventOf(claim, ['ExternalProvisioning', 'Provisioning']);
-  if (requested)
-    return cause('no-provisioner', 'likely', 'by-person', {
-      says: `The provisioner ${claim.provisioner ?? ''} should create a volume, but does not answer.`,
-      proof: [firstLine(requested.says)],
-      waits,
-      next: ['see whether it runs: kubectl get pods -A | grep -i csi'],
-    });
+  const found = stateOfProvisioner(claim, { waits: `claim ${nameOf(claim)}`, since: claim.since, now });
+  if (found) return found;
   if (eventOf(claim, ['WaitForFirstConsumer', 'WaitForPodScheduled']))
     return cause('waits-for-consumer', 'proved', 'over', {
       says: `The claim ${nameOf(claim)} waits for the first pod that uses it. That is what its StorageClass asks for.`,
@@ -77,7 +72,7 @@ const pending = (claim: PvcView): Cause => {
   });
 };
 
-const claimPending: StorageRule = ({ claim }) => (claim?.phase === 'Pending' ? pending(claim) : null);
+const claimPending: StorageRule = ({ claim, now }) => (claim?.phase === 'Pending' ? pending(claim, now) : null);
 
 const volumeMissing: StorageRule = ({ claim, volume }) =>
   !claim || claim.volumeName === '' || volume

@@ -21,7 +21,7 @@ import type {
 } from '../../diagnosis/model/facts.ts';
 import type { VolumeHandle } from '../../fencing/model/machine.ts';
 import type { ReadDriverFault } from '../../diagnosis/ports.ts';
-import { HOSTNAME_LABEL, OUT_OF_SERVICE, ZONE_LABEL } from '../names.ts';
+import { OUT_OF_SERVICE, ZONE_LABEL } from '../names.ts';
 import { hasFenceTraces, hasOwnTaint } from '../node-facts.ts';
 import { attachmentIdentitySource, csiNodeIdentitySources, nodeIdentitySources } from '../node.ts';
 import { controllerOf, isFinished } from '../pods.ts';
@@ -86,6 +86,9 @@ const readOnlyClaims = ({ spec }: V1Pod): readonly string[] => {
   );
 };
 
+const ephemeralClaims = ({ metadata, spec }: V1Pod): readonly string[] =>
+  (spec?.volumes ?? []).flatMap(({ name, ephemeral }) => (ephemeral ? [`${metadata?.name ?? ''}-${name}`] : []));
+
 export const podView = (pod: V1Pod): PodView => {
   const { metadata, spec } = pod;
   return {
@@ -98,6 +101,7 @@ export const podView = (pod: V1Pod): PodView => {
     finalizers: metadata?.finalizers ?? [],
     owner: ownerView(pod),
     claims: pvcsOfPod(pod).map(({ name }) => name),
+    ephemeralClaims: ephemeralClaims(pod),
     ownVolumes: inlineBackings(pod).map(([name]) => name),
     readOnlyClaims: readOnlyClaims(pod),
     changesOwnership: changesOwnership(pod),
@@ -144,6 +148,7 @@ export const pvcView = (
   name: metadata?.name ?? '',
   phase: status?.phase ?? '',
   ...lifeOf(metadata),
+  owners: (metadata?.ownerReferences ?? []).map(({ kind, name, uid }) => ({ kind, name, uid })),
   accessModes: spec?.accessModes ?? [],
   className: spec?.storageClassName ?? null,
   volumeName: spec?.volumeName ?? '',
@@ -165,6 +170,9 @@ const allowed = ({ spec }: V1PersistentVolume, wanted: (key: string) => boolean)
   ];
 };
 
+/** The labels with which drivers of local storage pin a volume to a Node, such as topology.topolvm.io/node. */
+const NAMES_NODE = /(?:^|[./])(?:host|hostname|node|nodename)$/;
+
 const isReadOnly = ({ csi, accessModes = [] }: NonNullable<V1PersistentVolume['spec']>): boolean =>
   csi?.readOnly === true || (accessModes.length > 0 && accessModes.every((mode) => mode === 'ReadOnlyMany'));
 
@@ -179,7 +187,7 @@ export const volumeView = (volume: V1PersistentVolume): VolumeView => {
     kind: KINDS.find((kind) => spec?.[kind] !== undefined) ?? 'other',
     claim: namespace === undefined || name === undefined ? null : { namespace, name, uid },
     zones: allowed(volume, (key) => /(?:^|[./])zone$/.test(key)),
-    hosts: allowed(volume, (key) => key === HOSTNAME_LABEL),
+    hosts: allowed(volume, (key) => NAMES_NODE.test(key)),
     accessModes: spec?.accessModes ?? [],
     mode: spec?.volumeMode ?? 'Filesystem',
     readOnly: isReadOnly(spec ?? {}),

@@ -201,7 +201,7 @@ const readDeployment = async (
   return { ...owner, revision, replicas: found.spec?.replicas ?? 1, surges: maySurge(found) };
 };
 
-/** Returns what controls a pod: its owner, or the Deployment behind a ReplicaSet. */
+/** Returns what controls a pod: its owner, or what is behind its ReplicaSet, such as a Deployment or a Rollout. */
 export const readWorkload = async (reader: Reader, namespace: string, owner: OwnerView): Promise<WorkloadView> => {
   if (owner.kind === 'Deployment') return readDeployment(reader, namespace, owner, null);
   if (owner.kind !== 'ReplicaSet') return withoutRollout(owner, null);
@@ -212,5 +212,5 @@ export const readWorkload = async (reader: Reader, namespace: string, owner: Own
   const revision = set?.metadata?.annotations?.[REVISION] ?? null;
   return owningController?.kind === 'Deployment'
     ? readDeployment(reader, namespace, owningController, revision)
-    : withoutRollout(owner, revision);
+    : withoutRollout(owningController ?? owner, revision);
 };

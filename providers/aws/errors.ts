@@ -132,6 +132,7 @@ const FAULTS: Readonly<Record<string, DriverFault>> = {
   AuthFailure: 'not-permitted',
   CustomerKeyHasBeenRevoked: 'key-unusable',
   IncorrectInstanceState: 'machine-not-found',
+  IncorrectState: 'disk-not-ready',
   'InvalidInstanceID.NotFound': 'machine-not-found',
   'InvalidVolume.NotFound': 'disk-not-found',
   'InvalidVolume.ZoneMismatch': 'wrong-zone',

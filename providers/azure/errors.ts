@@ -150,7 +150,7 @@ const COVERING: readonly (readonly [RegExp, RegExp, DriverFault])[] = [
   ],
   [/\bOperationNotAllowed\b/, /maximum number of data disks/i, 'attach-limit'],
   [/\b(?:BadRequest|OperationNotAllowed)\b/, /not in the same zone/i, 'wrong-zone'],
-  [/\bInvalidParameter\b/, /UltraSSD/i, 'incompatible'],
+  [/\bInvalidParameter\b/, /UltraSSD|storage account type/i, 'incompatible'],
   [/\bInvalidParameter\b/, /dataDisk\.lun' is out of range/i, 'attach-limit'],
   [/\bInvalidParameter\b|already exists/, /\bLUN \d+ already exists/i, 'lun-taken'],
 ];

@@ -31,8 +31,8 @@ const unbreakable = new Set([
   'cli/help.ts: ${commands.map((one) => `    ${one.name}',
   'infra/serverless/slim-libraries.ts: module.exports = { ...fallback, fallback',
   "infra/serverless/slim-libraries.ts: const absent = () => { throw new Error('",
-  'diagnosis/rules/mounting.ts: /is not ready for workloads|already atta',
-  'diagnosis/rules/mounting.ts: /has volumeMode Block, but is specified ',
+  'diagnosis/rules/mount-texts.ts: /is not ready for workloads|already atta',
+  'diagnosis/rules/mount-texts.ts: /has volumeMode Block, but is specified ',
   'infra/serverless/slim-zod.ts: /z\\s*\\.string\\(\\)(?:\\s*\\.\\w+\\([^()]*\\))*',
 ]);
 const SHOWN = 40;

@@ -141,7 +141,7 @@ describe('what the driver answers', () => {
       'Attachment limit exceeded for volume vol-1 on node i-1: operation error EC2: AttachVolume, api error AttachmentLimitExceeded: i-1',
     ],
     [
-      'attached-outside',
+      'attacher-backs-off',
       'rpc error: code = Internal desc = Could not attach volume: VolumeInUse: vol-1 is already attached to an instance status code: 400',
     ],
     [
@@ -149,6 +149,7 @@ describe('what the driver answers', () => {
       'rpc error: code = Internal desc = api error UnauthorizedOperation: You are not authorized. Encoded authorization failure message: x',
     ],
     ['throttled', 'rpc error: code = Internal desc = api error RequestLimitExceeded: Request limit exceeded.'],
+    ['disk-busy', "rpc error: code = Internal desc = api error IncorrectState: vol-1 is not 'available'"],
     ['attach-failed', 'rpc error: code = NotFound desc = api error InvalidVolume.NotFound: The volume does not exist'],
     ['wrong-zone', 'rpc error: code = Internal desc = api error InvalidVolume.ZoneMismatch: not in the same zone'],
     [
@@ -175,7 +176,7 @@ describe('what the driver answers', () => {
       'operation op-1 failed (UNSUPPORTED_OPERATION): Maximum hyperdisk-balanced disks count should be less than or equal to [16], Requested : [17]',
     ],
     [
-      'attached-outside',
+      'attacher-backs-off',
       "operation op-1 failed (RESOURCE_IN_USE_BY_ANOTHER_RESOURCE): The disk resource 'd' is already being used by 'i'",
     ],
     ['throttled', 'googleapi: Error 403: Too many pending operations on a resource., rateLimitExceeded'],

@@ -3,6 +3,7 @@ import { forget, stopGuest } from '../../sandbox/azure/scenario.ts';
 import { diskIn } from '../../sandbox/azure/state.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { addBoundClaim } from '../../sandbox/cluster/fixtures.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { write } from '../../sandbox/history.ts';
 import { theCause } from './any-rig.ts';
 import { addAttachment, addPodOn, attachFails } from './cloud-scenes.ts';
@@ -127,5 +128,43 @@ describe('on Azure', () => {
     const cause = theCause(await diagnose(APP));
     expect(cause).toMatchObject({ kind: 'machine-off', ending: 'by-fence' });
     expect(cause.says).not.toContain('detach');
+  });
+
+  it('a Node is gone, and nobody may ask the cloud: a person has to find out whether its machine runs', async () => {
+    const scene = onAzure();
+    const { world, node, other } = scene;
+    addPodOn(world, 'app', other);
+    world.advance(60_000);
+    world.parts.cluster.knobs.partitioned.push(other);
+    const object = getObject(world, 'nodes', other);
+    if (object) writerAs(world, 'person').remove('nodes', object);
+    const pod = getObject(world, 'pods', 'app', 'default');
+    if (pod) writerAs(world, 'person').remove('pods', pod, 0);
+    world.advance(30_000);
+    addPodOn(world, 'next', node);
+    world.advance(120_000);
+    const { findings, text } = await scene.diagnose('pod/default/next', 'for the cluster');
+    expect(findings[0]?.cause, text).toMatchObject({ kind: 'node-gone', confidence: 'likely', ending: 'by-person' });
+    expect(findings[0]?.cause.next[0]).toContain('nothing in the cluster names it any more');
+    expect(text).toMatchSnapshot();
+  });
+
+  it('the controller of the driver does not answer, and AKS runs it out of sight', async () => {
+    const { world, node, diagnose } = onAzure();
+    world.parts.cluster.knobs.attacherDown = true;
+    addPodOn(world, 'app', node);
+    world.advance(300_000);
+    const cause = theCause(await diagnose(APP));
+    expect(cause.kind).toBe('attacher-down');
+    expect(cause.next[0]).toContain('AKS and GKE run this controller out of sight');
+  });
+
+  it('the size of the machine does not take the type of the disk', async () => {
+    const scene = onAzure();
+    attachFails(
+      scene,
+      'ERROR CODE: InvalidParameter: the VM size Standard_D2_v3 does not support the storage account type Premium_LRS of disk',
+    );
+    expect(theCause(await scene.diagnose(APP)).kind).toBe('incompatible');
   });
 });

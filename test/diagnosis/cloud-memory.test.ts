@@ -106,3 +106,12 @@ describe('what may not be asked for hides nothing else:', () => {
     },
   );
 });
+
+it('answers two questions about one machine at the same time with one read', async () => {
+  const { memory, asked } = withSilentTerritory();
+  const first = memory.lookAt([KNOWN]);
+  await memory.lookAt([KNOWN]);
+  expect(memory.machine(KNOWN)).toMatchObject({ power: 'off' });
+  await first;
+  expect(asked).toEqual([[KNOWN]]);
+});

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deleteInstance, failHost, recreate } from '../../sandbox/gce/scenario.ts';
 import { diskIn as gceDiskIn } from '../../sandbox/gce/state.ts';
+import { attachmentName } from '../../kubernetes/attachments.ts';
 import { write } from '../../sandbox/history.ts';
 import { theCause } from './any-rig.ts';
 import { addPodOn, attachFails, editIn } from './cloud-scenes.ts';
@@ -65,5 +66,34 @@ describe('on Google Cloud', () => {
     const cause = theCause(await scene.diagnose(APP));
     expect(cause).toMatchObject({ kind: 'attach-failed', confidence: 'likely' });
     expect(cause.next.join()).not.toContain('cloudfence fence');
+  });
+
+  it('a disk is attached to write, and a second pod reads it: the mode alone does not share a disk', async () => {
+    const scene = onGoogleCloud();
+    const { world, node, other, driver, handle } = scene;
+    editIn(world, 'persistentvolumes', ['pvc-default-app-data'], ({ spec }) => {
+      spec.accessModes = ['ReadWriteOnce', 'ReadOnlyMany'];
+    });
+    addPodOn(world, 'app', other);
+    world.advance(60_000);
+    world.parts.cluster.knobs.attacherDown = true;
+    addPodOn(world, 'reader', node);
+    world.advance(120_000);
+    editIn(world, 'volumeattachments', [attachmentName({ driver, handle }, node)], (object) => {
+      const message =
+        "operation op-1 failed (RESOURCE_IN_USE_BY_ANOTHER_RESOURCE): The disk resource is already being used by 'i'";
+      object.status = { attached: false, attachError: { time: new Date(world.now()).toISOString(), message } };
+    });
+    const cause = theCause(await scene.diagnose('pod/default/reader'));
+    expect(cause).toMatchObject({ kind: 'shared-claim', confidence: 'proved' });
+    expect(cause.next.join()).not.toContain('detach it in the cloud');
+  });
+
+  it('the controller of the driver does not answer, and GKE runs it out of sight', async () => {
+    const { world, node, diagnose } = onGoogleCloud();
+    world.parts.cluster.knobs.attacherDown = true;
+    addPodOn(world, 'app', node);
+    world.advance(300_000);
+    expect(theCause(await diagnose(APP)).next[0]).toContain('AKS and GKE run this controller out of sight');
   });
 });

@@ -36,7 +36,7 @@ describe('the kubelet says', () => {
       'MountVolume.MountDevice failed for volume "v" : rpc error: code = Internal desc = rbd image replicapool/csi-vol-1 is still being used',
     ],
     ['storage-not-ready', 'MountVolume.MountDevice failed: volume pvc-1 is not ready for workloads'],
-    ['network-storage', 'MountVolume.SetUp failed for volume "v" : mount failed: exit status 32'],
+    ['network-storage', 'MountVolume.SetUp failed for volume "v" : mount.nfs: Connection timed out'],
     [
       'windows-mount',
       'MountVolume.MountDevice failed: open \\\\.\\\\pipe\\\\csi-proxy-filesystem-v1: The system cannot find the file specified.',

@@ -65,7 +65,7 @@ describe('another pod has the volume:', () => {
       PROOF   default/app runs on ip-10-0-0-11.eu-west-1.compute.internal, controlled by nothing
               default/backup is controlled by nothing
       WAITS   default/backup ← disk ← default/app, which has no reason to end.
-      NEXT    give each workload a claim of its own, or use ReadWriteMany storage
+      NEXT    give each workload a claim of its own, or use ReadWriteMany storage (a file share)
               or keep both on one Node with a podAffinity. For a Job: run it when app is stopped
               do not fence ip-10-0-0-11.eu-west-1.compute.internal: app is healthy
       "
@@ -174,6 +174,6 @@ describe('another pod has the volume:', () => {
     });
     const answer = await diagnoseSandbox(world);
     expect(theCause(answer), answer.text).toMatchObject({ kind: 'moving-now', ending: 'by-itself' });
-    expect(theCause(answer).says).toContain('its kubelet mounts it');
+    expect(theCause(answer).says).toContain('mounts it and starts the pod');
   });
 });

@@ -91,6 +91,7 @@ describe('the claim', () => {
     pendingClaim(world);
     addUnplaced(world, '0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.');
     addClaimEvent(world, reason, note);
+    world.advance(120_000);
     const answer = await diagnoseSandbox(world);
     expect(theCause(answer).kind, answer.text).toBe(kind);
     expect(theCause(answer).says + theCause(answer).proof.join()).toContain(note.slice(0, 40));

@@ -86,7 +86,11 @@ describe('a claim that no pod uses', () => {
     const { findings, text } = await kindsIn(world, 'pvc/default/app-data');
     expect(findings[0]?.cause, text).toMatchObject({
       kind: 'claim-going',
-      next: [expect.stringMatching(/^kubectl patch pv .*Retain.*first/), 'kubectl -n default delete pod app'],
+      next: [
+        expect.stringMatching(/^kubectl patch pv .*Retain.*first/),
+        'kubectl -n default delete pod app',
+        expect.stringContaining(`spec.volumeName: ${VOLUME}`),
+      ],
     });
   });
 

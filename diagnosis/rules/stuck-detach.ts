@@ -1,0 +1,134 @@
+import type { Cause } from '../model/cause.ts';
+import { type DetachFacts, ifFound } from '../model/facts.ts';
+import {
+  cause,
+  cloudSays,
+  describeKubelet,
+  fenceAdvice,
+  firstLine,
+  formatDuration,
+  formatTime,
+  retryCommand,
+} from './rule.ts';
+
+/** Why an attachment to a Node does not go, if no pod waits for its volume. */
+
+type DetachRule = (facts: DetachFacts) => Cause | null;
+
+const what = ({ attachment: { volumeName, name } }: DetachFacts): string => volumeName ?? `the volume of ${name}`;
+
+const proofOf = ({ attachment, location, now }: DetachFacts): readonly string[] => {
+  const { deletingSince, detachError, finalizers } = attachment;
+  const power = ifFound(location.power);
+  return [
+    ...(deletingSince === null ? [] : [`its deletion was requested ${formatDuration(now - deletingSince)} ago`]),
+    ...(detachError ? [`detachError at ${formatTime(detachError.at)}: ${firstLine(detachError.says)}`] : []),
+    ...(finalizers.length > 0 ? [`finalizers: ${finalizers.join(', ')}`] : []),
+    describeKubelet(location, now),
+    ...(power ? [cloudSays(power)] : []),
+  ];
+};
+
+const machineOff: DetachRule = (facts) => {
+  const { location, attachment } = facts;
+  const power = ifFound(location.power);
+  if (!power || !['off', 'off-if-repeated'].includes(power.power)) return null;
+  const gone = location.node === null;
+  return cause(gone ? 'node-gone' : 'machine-off', 'proved', 'by-fence', {
+    says: `${what(facts)} is still attached to ${attachment.node}, whose machine is off. No pod waits for it.`,
+    proof: proofOf(facts),
+    machine: power.machine,
+    waits: `${attachment.name} ← a kubelet that cannot answer.`,
+    next: fenceAdvice(gone ? power.machine : attachment.node),
+  });
+};
+
+const nodeGone: DetachRule = (facts) => {
+  const { location, attachment } = facts;
+  const power = ifFound(location.power);
+  if (location.node !== null || !power) return null;
+  return cause('node-gone-machine-runs', 'proved', 'by-person', {
+    says:
+      `Node ${attachment.node} no longer exists, and its machine ${power.machine} is ${power.power}. It may still ` +
+      `write to ${what(facts)}.`,
+    proof: proofOf(facts),
+    waits: `${attachment.name} ← ${power.machine}, which Kubernetes no longer knows.`,
+    next: [
+      `stop ${power.machine} in its cloud, then: cloudfence fence ${power.machine}`,
+      'do not delete the VolumeAttachment before: two machines could write to the disk',
+    ],
+  });
+};
+
+const volumeDeleted: DetachRule = (facts) => {
+  const { attachment, volume } = facts;
+  const { volumeName, node, name } = attachment;
+  if (volume !== null || volumeName === null) return null;
+  return cause('stale-attachment', 'proved', 'by-person', {
+    says:
+      `The PersistentVolume ${volumeName} no longer exists, and the attacher needs it to detach the disk from ` +
+      `${node}.`,
+    proof: proofOf(facts),
+    waits: `${name} ← a PersistentVolume that does not exist.`,
+    next: [
+      `make sure that nothing on ${node} uses the disk, then create ${volumeName} again, with the same driver and ` +
+        'handle and the reclaim policy Retain: the attacher detaches the disk by itself',
+      'or detach it in the cloud, and then remove the finalizer of the VolumeAttachment',
+    ],
+  });
+};
+
+const diskFree: DetachRule = (facts) => {
+  const { attachment, disk } = facts;
+  if (!ifFound(disk)?.free) return null;
+  return cause('stale-attachment', 'proved', 'by-person', {
+    says: `The disk of ${what(facts)} is detached, but its attacher has not removed the VolumeAttachment.`,
+    proof: proofOf(facts),
+    waits: `${attachment.name} ← the attacher of ${attachment.driver}.`,
+    next: [
+      `the attacher tries again within five minutes; ${retryCommand(attachment)}`,
+      'if its driver no longer exists: remove the finalizer of the VolumeAttachment. Nothing is attached',
+    ],
+  });
+};
+
+const detaching: DetachRule = (facts) => {
+  const { attachment, disk, location } = facts;
+  const held = ifFound(disk)?.holders.find(({ machine }) => machine === location.machine);
+  if (!held || !['detaching', 'busy'].includes(held.state)) return null;
+  return cause('disk-busy', 'proved', 'by-person', {
+    says: `The cloud does not finish the detach of ${what(facts)} from ${held.machine}: its guest still uses the disk.`,
+    proof: [`the disk says ${held.state}`, ...proofOf(facts)],
+    waits: `${attachment.name} ← disk ← ${held.machine}.`,
+    next: ['unmount it in the guest, or reboot the machine', 'force the detach only once the machine is off'],
+  });
+};
+
+const notDetached = (facts: DetachFacts): Cause => {
+  const { attachment, location } = facts;
+  const asked = attachment.deletingSince !== null;
+  return cause('stale-attachment', 'likely', 'by-person', {
+    says: `${what(facts)} does not go from ${attachment.node}. No pod waits for it.`,
+    proof: proofOf(facts),
+    waits: `${attachment.name} ← ${asked ? `the attacher of ${attachment.driver}` : 'attach-detach controller'}.`,
+    next: [
+      ...(attachment.detachError ? ['fix what the error names: credentials, limits, or the disk itself'] : []),
+      `the attacher tries again within five minutes; ${retryCommand(attachment)}`,
+      ...(location.machine === null
+        ? [`find out whether the machine of ${attachment.node} runs, and uses the disk`]
+        : []),
+      'remove the finalizer of the VolumeAttachment only once the cloud shows the disk detached',
+    ],
+  });
+};
+
+const questions: readonly DetachRule[] = [machineOff, nodeGone, volumeDeleted, diskFree, detaching];
+
+/** Returns the one cause. Pure. */
+export const causeOfStuckDetach = (facts: DetachFacts): Cause => {
+  for (const ask of questions) {
+    const found = ask(facts);
+    if (found) return found;
+  }
+  return notDetached(facts);
+};
