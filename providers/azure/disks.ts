@@ -12,7 +12,7 @@ import type {
 } from '../../fencing/model/machine.ts';
 import type { AzureClients } from './client.ts';
 import { declinedWith, withCloudfenceErrors } from './errors.ts';
-import { diskOf, diskPath, type DiskPath, isMachine, machinePath } from './identity.ts';
+import { diskOf, diskPath, type DiskPath, isMachine, isNamesake, machinePath } from './identity.ts';
 import type { Vm } from './machines.ts';
 import type { DiskView } from '../../diagnosis/model/facts.ts';
 
@@ -92,6 +92,10 @@ const isHeldByNobodyNamed = (disk: Disk): boolean =>
 export const isHeldBy = (disk: Disk, machine: MachineId): boolean =>
   holdersOf(disk).some((holder) => isMachine(holder, machine));
 
+/** Returns whether the machine may hold the disk, if ARM does not know the machine under its id any more. */
+const mayBeHeldBy = (disk: Disk, machine: MachineId): boolean =>
+  isHeldByNobodyNamed(disk) || holdersOf(disk).some((holder) => isNamesake(holder, machine));
+
 export const isShared = (disk: Disk): boolean =>
   (disk.maxShares ?? 1) > 1 || new Set(holdersOf(disk).map((holder) => holder.toLowerCase())).size > 1;
 
@@ -168,8 +172,9 @@ const isElsewhere = (disk: Disk): boolean =>
 
 /**
  * Returns what the disks show about a machine that ARM does not know. After a machine is deleted, its disks continue to
- * name it for a while. Disks can be attached only within their subscription, and Cloudfence reads them from its own. So
- * if it finds all disks that were attached to the machine, the machine belonged to this subscription.
+ * name it for a while. After it is moved to another resource group, its disks name it by its new id. Disks can be
+ * attached only within their subscription, and Cloudfence reads them from its own. So if it finds all disks that were
+ * attached to the machine, the machine belonged to this subscription.
  *
  * @throws Unavailable, PermissionDenied, Refused
  */
@@ -180,7 +185,7 @@ export const askWitnesses = async (
   signal: AbortSignal,
 ): Promise<Witness> => {
   const answers = await Promise.all([...new Set(disks)].map((disk) => readDisk(clients, disk, signal)));
-  if (answers.some((disk) => disk !== null && (isHeldBy(disk, machine) || isHeldByNobodyNamed(disk)))) return 'held';
+  if (answers.some((disk) => disk !== null && mayBeHeldBy(disk, machine))) return 'held';
   return answers.length > 0 && answers.every((disk) => disk !== null && isElsewhere(disk)) ? 'released' : 'none';
 };
 

@@ -114,6 +114,18 @@ const setInstanceId = ({ subscription, group }: ResourceScope, set: string, inst
 /** Returns whether the holder that a disk names is that machine. */
 export const isMachine = (holder: string, machine: MachineId): boolean => machinePath(holder)?.id === machine;
 
+const nameIn = (path: MachinePath): string => (path.kind === 'vm' ? path.name : `${path.set}/${path.instance}`);
+
+/**
+ * Returns whether the holder has the name of the machine, in any resource group or subscription. It may be the machine
+ * itself: a machine that is moved to another group keeps running and keeps its name, but its id changes.
+ * https://learn.microsoft.com/azure/azure-resource-manager/management/move-resource-group-and-subscription
+ */
+export const isNamesake = (holder: string, machine: MachineId): boolean => {
+  const [path, wanted] = [machinePath(holder), machinePath(machine)];
+  return path !== null && wanted !== null && nameIn(path) === nameIn(wanted);
+};
+
 export const isSameDisk = (one: string | undefined, disk: DiskId): boolean => one?.toLowerCase() === disk;
 
 /** `azure:///subscriptions/…`, or the bare id. https://github.com/kubernetes-sigs/cloud-provider-azure */

@@ -9,7 +9,7 @@ import {
   whyDiskIsKept,
 } from '../../../providers/azure/disks.ts';
 import type { inProcessClient } from '../../../sandbox/azure/in-process-client.ts';
-import { azureWorld, clientsOf, patient, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
+import { azureWorld, clientsOf, group, patient, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
 
 /** What a machine and its managed disks say about each other, field by field. */
 
@@ -131,6 +131,35 @@ describe('a witness', () => {
     expect(await ask(said({ diskState: 'Attached' }, { managedBy: 'somebody' }))).toBe('none');
     expect(await ask(said({ diskState: 'Unattached' }), [])).toBe('none');
   });
+
+  it.each([
+    ['virtualmachines/node-1', 'virtualMachines/Node-1', 'virtualMachines/node-2'],
+    [
+      'virtualmachinescalesets/pool/virtualmachines/1',
+      'virtualMachineScaleSets/POOL/virtualMachines/pool_1',
+      'virtualMachineScaleSets/pool/virtualMachines/pool_2',
+    ],
+    [
+      'virtualmachinescalesets/pool/virtualmachines/1',
+      'virtualMachineScaleSets/pool/virtualMachines/1',
+      'virtualMachineScaleSets/other/virtualMachines/1',
+    ],
+    [
+      'virtualmachinescalesets/pool/virtualmachines/1',
+      'virtualMachineScaleSets/pool/virtualMachines/1',
+      'virtualMachines/1',
+    ],
+  ])(
+    'may be held by the machine under the id of another group, because a move keeps the name (%s)',
+    async (moved, same, stranger) => {
+      const elsewhere = prefix.replace(`/${group.toLowerCase()}/`, '/elsewhere/');
+      const heldBy = (managedBy: string) =>
+        askWitnesses(said({ diskState: 'Attached' }, { managedBy }), `${prefix}/${moved}`, [disk], patient());
+      expect(await heldBy(`${elsewhere}/${same}`)).toBe('held');
+      expect(await heldBy(`${elsewhere}/${stranger}`)).toBe('released');
+      expect(await heldBy(`${prefix}/${stranger}`)).toBe('released');
+    },
+  );
 
   it.each(['ResourceNotFound', 'ResourceGroupNotFound', 'NotFound'])(
     'is none if it does not exist (%s)',
