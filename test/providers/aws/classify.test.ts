@@ -34,23 +34,26 @@ describe('what an answer of EC2 proves', () => {
     },
   );
 
-  it.each([
-    'Client.UserInitiatedShutdown',
-    'Client.InstanceInitiatedShutdown',
-    'Server.ScheduledStop',
-    'Server.InternalError',
-  ])('stopped is off if the machine could have hibernated and the reason says plain shutdown (%s)', (code) => {
-    expect(classifyPower(said('stopped', code, true))).toEqual({ power: 'off', forGood: false });
-    expect(classifyPower(said('stopped', code)).power).toBe('off');
-  });
-
-  it.each(['Client.UserInitiatedHibernate', 'Server.SpotInstanceShutdown', 'Something.New', undefined])(
-    'stopped is suspended if the machine could have hibernated and the reason does not say otherwise (%s)',
+  it.each(['Client.UserInitiatedShutdown', 'Client.InstanceInitiatedShutdown', 'Server.ScheduledStop'])(
+    'stopped is off if the machine could have hibernated and the reason says plain shutdown (%s)',
     (code) => {
-      expect(classifyPower(said('stopped', code, true)).power).toBe('suspended');
-      expect(classifyPower(said('stopped', code)).power).toBe('suspended');
+      expect(classifyPower(said('stopped', code, true))).toEqual({ power: 'off', forGood: false });
+      expect(classifyPower(said('stopped', code)).power).toBe('off');
     },
   );
+
+  it.each([
+    'Client.UserInitiatedHibernate',
+    'Server.SpotInstanceShutdown',
+    'Server.InternalError',
+    'Server.InsufficientInstanceCapacity',
+    'Client.InternalError',
+    'Something.New',
+    undefined,
+  ])('stopped is suspended if the machine could have hibernated and the reason does not say otherwise (%s)', (code) => {
+    expect(classifyPower(said('stopped', code, true)).power).toBe('suspended');
+    expect(classifyPower(said('stopped', code)).power).toBe('suspended');
+  });
 
   it('stopped is suspended if the reason says so, even if the machine cannot hibernate', () => {
     expect(classifyPower(said('stopped', 'Client.UserInitiatedHibernate', false)).power).toBe('suspended');
