@@ -72,7 +72,7 @@ export const parsePushedMessage = (body: unknown): Pushed => {
   const read = push.safeParse(body);
   if (!read.success) return { message: parseMessage(null, bodyText(body), () => readHints(body)), notBefore: null };
   const { data, messageId, attributes } = read.data.message;
-  const text = Buffer.from(data, 'base64').toString('utf8');
+  const text = bodyText(Buffer.from(data, 'base64'));
   return {
     message: parseMessage(messageId, text, () => readHints(body)),
     notBefore: epochMsIn(attributes[NOT_BEFORE]),

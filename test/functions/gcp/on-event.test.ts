@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MAX_ATTEMPTS } from '../../../functions/acknowledge.ts';
 import { onEvent } from '../../../functions/gcp/on-event.ts';
@@ -206,6 +207,17 @@ describe('an unreadable message', () => {
         attributes: { reason: expect.stringMatching(/\(at .*\): /) },
       },
     ]);
+  });
+
+  it('keeps its bytes in the dead letter, even if they are no text', async () => {
+    const { install } = stage();
+    const zipped = gzipSync(JSON.stringify({ hello: 'world' }));
+    const { headers } = pushOf(keys, '');
+    const body = { message: { data: zipped.toString('base64'), messageId: 'm-1' } };
+    expect(await onEvent(async () => install.dependencies)({ headers, body }, install.limit())).toEqual({
+      status: 204,
+    });
+    expect(install.published.map(({ text }) => text)).toEqual([zipped.toString('base64')]);
   });
 
   it('is returned if it cannot be published', async () => {
