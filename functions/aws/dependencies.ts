@@ -61,6 +61,16 @@ export const readAwsFunctionEnvironment = (): AwsFunctionEnvironment => ({
   onlyTagged: readVariable('CLOUDFENCE_ONLY_TAGGED'),
 });
 
+/**
+ * Limits each request to a queue (ms). Without a limit, the SDK waits forever for an answer that a broken connection
+ * has lost. The platform would then end the function, and its whole batch would come back only after the visibility
+ * timeout.
+ */
+const queueLimits = {
+  requestHandler: { connectionTimeout: 1_000, requestTimeout: 2_000, throwOnRequestTimeout: true },
+  maxAttempts: 2,
+} as const;
+
 const createDependencies = async (): Promise<DoctorDependencies> => {
   const environment = readAwsFunctionEnvironment();
   const settings = await loadFunctionSettings();
@@ -74,7 +84,7 @@ const createDependencies = async (): Promise<DoctorDependencies> => {
     onRequestsSent: () => connectClustersAhead(opened),
   });
   const opened = openClusters(settings.clusters, openedCloud.access, new AbortController().signal);
-  const sqs = async () => new (await import('@aws-sdk/client-sqs')).SQSClient({ region: region ?? '' });
+  const sqs = async () => new (await import('@aws-sdk/client-sqs')).SQSClient({ region: region ?? '', ...queueLimits });
   const clock = systemClock();
   // The install's own territory comes first.
   const territories = [{ account, region }, ...settings.territories];

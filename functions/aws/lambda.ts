@@ -55,7 +55,9 @@ const FENCER_ANSWERS_MS = 8_000;
 const lambdaClient = async (region: string | null): Promise<LambdaClient> =>
   new (await import('@aws-sdk/client-lambda')).LambdaClient({
     region: region ?? '',
-    requestHandler: { requestTimeout: FENCER_ANSWERS_MS },
+    // Without `throwOnRequestTimeout`, the SDK only logs a warning.
+    requestHandler: { requestTimeout: FENCER_ANSWERS_MS, throwOnRequestTimeout: true },
+    maxAttempts: 1,
   });
 
 /** The payload that Lambda returns for a function that threw. */

@@ -5,17 +5,34 @@ import { wrongCloudError } from '../../cluster-entries.ts';
 import type { CloudAccess } from '../../plugin.ts';
 import { withCloudfenceErrors } from '../errors.ts';
 
+/** Limits each request and its repetitions. Times are in ms. */
+interface RequestLimits {
+  readonly requestHandler: {
+    readonly connectionTimeout: number;
+    readonly requestTimeout: number;
+    readonly throwOnRequestTimeout: boolean;
+  };
+  readonly maxAttempts: number;
+}
+
+/** They do not come from ../client.ts, because that file loads the SDK of EC2. */
+const usualLimits: RequestLimits = {
+  requestHandler: { connectionTimeout: 1_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
+  maxAttempts: 3,
+};
+
 /**
  * Gives access to clusters that EKS manages, and to clusters whose credentials are in Secrets Manager or Parameter
- * Store. The first entry that needs an SDK loads the SDK.
+ * Store. The first entry that needs an SDK loads the SDK. Without the limits, an SDK waits forever for a service that
+ * does not answer, and all later requests to the cluster would wait, too.
  */
-export const awsAccess = (region: string): CloudAccess => ({
+export const awsAccess = (region: string, limits: RequestLimits = usualLimits): CloudAccess => ({
   managedCluster: async (entry, signal) => {
     if (!('eks' in entry)) throw wrongCloudError('aws', entry);
     const { EKSClient } = await import('@aws-sdk/client-eks');
     const { readEksEndpoint: eksEndpoint, eksTokenProvider: eksTokens } = await import('./eks.ts');
     const eksCluster = { cluster: entry.eks.cluster ?? entry.name, region: entry.eks.region ?? region };
-    const eks = new EKSClient({ region: eksCluster.region });
+    const eks = new EKSClient({ ...limits, region: eksCluster.region });
     const { server, certificateAuthorityData } = await eksEndpoint(eks, eksCluster.cluster, signal);
     const identity = { ...eksCluster, credentials: eks.config.credentials, now: Date.now };
     return { server, ca: Buffer.from(certificateAuthorityData, 'base64').toString(), token: eksTokens(identity) };
@@ -23,11 +40,11 @@ export const awsAccess = (region: string): CloudAccess => ({
   secret: async (entry, signal) => {
     if ('secret' in entry) {
       const { SecretsManagerClient } = await import('@aws-sdk/client-secrets-manager');
-      return secretText(new SecretsManagerClient({ region }), entry.secret, signal);
+      return secretText(new SecretsManagerClient({ ...limits, region }), entry.secret, signal);
     }
     if (!('parameter' in entry)) throw wrongCloudError('aws', entry);
     const { SSMClient } = await import('@aws-sdk/client-ssm');
-    return parameterText(new SSMClient({ region }), entry.parameter, signal);
+    return parameterText(new SSMClient({ ...limits, region }), entry.parameter, signal);
   },
 });
 
