@@ -39,6 +39,12 @@ export interface OpenedCluster {
 /** How long a secret is used before it is read again. After a 401, it is read again immediately. */
 const SECRET_KEPT_FOR_MS = 10 * 60_000;
 
+/**
+ * The cloud of a managed cluster is asked for the address and the certificates again only after a request without an
+ * answer, or after a 401.
+ */
+const MANAGED_KEPT_FOR_MS = Infinity;
+
 /** The short form of a kubeconfig, for people who store the token of a service account. */
 const tokenAccess = z.strictObject({ server: z.url(), ca: z.string().min(1), token: z.string().min(1) });
 
@@ -103,7 +109,11 @@ const linkTo = async (
   { now }: CallClock,
 ): Promise<Link> => {
   if ('eks' in entry || 'aks' in entry || 'gke' in entry)
-    return linkFromToken(await access.managedCluster(entry, signal));
+    return refreshingLink({
+      open: async () => linkFromToken(await access.managedCluster(entry, signal)),
+      now,
+      keptFor: MANAGED_KEPT_FOR_MS,
+    });
   if (!('kubeconfig' in entry)) return fromSecret(() => access.secret(entry, signal), entry.context, now);
   const context = entry.context ?? null;
   return isContent(entry.kubeconfig)

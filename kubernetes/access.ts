@@ -1,9 +1,14 @@
 import { Agent as ClearAgent } from 'node:http';
 import { Agent, type RequestOptions } from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
-import { type SecurityAuthentication, type V1Secret, CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
+import {
+  type RequestContext,
+  type SecurityAuthentication,
+  type V1Secret,
+  CoreV1Api,
+} from '@kubernetes/client-node/dist/gen/index.js';
 import { HttpProxyAgent, HttpsProxyAgent } from 'hpagent';
-import { InvalidConfiguration, Unavailable } from '../fencing/model/errors.ts';
+import { CloudfenceError, InvalidConfiguration, Unavailable } from '../fencing/model/errors.ts';
 import { bearerAuthentication, httpsLink, type Link, POOL_OPTIONS, closeWhenIdle } from './exchange.ts';
 import {
   chosenKubeConfig,
@@ -116,53 +121,118 @@ export const linkFromToken = ({ server, ca, token }: TokenAccess): Link => {
   return httpsLink({ server, authentication: bearerAuthentication(token), agent: async () => agent });
 };
 
-/** Credentials from a secret, and how long to keep them. */
+/** Where the access to a cluster is read, and how long to keep it. */
 interface Refreshing {
   readonly open: () => Promise<Link>;
   /** Wall clock, epoch ms. */
   readonly now: () => number;
-  /** How long to use the credentials before the secret is read again, in ms. */
+  /** How long to use the access before it is read again, in ms. */
   readonly keptFor: number;
 }
 
 const UNAUTHORIZED = 401;
 /**
- * After a 401, the secret is not read again if it was read less than this time ago. In that case the secret itself is
+ * After a 401, the access is not read again if it was read less than this time ago. In that case the access itself is
  * wrong, and the caller gets the 401.
  */
 const FRESH_FOR_MS = 5_000;
+/** The shortest time between two attempts to read the access that no 401 demands, in ms. */
+const RETRIED_AFTER_MS = 30_000;
 
-/**
- * Creates a link whose credentials come from a secret. The link reads the secret again after `keptFor`, and immediately
- * when the API server no longer accepts the credentials. A request that was answered with 401 had no effect. The link
- * may therefore send it again under the same permit, even if it is destructive.
- */
-export const refreshingLink = async ({ open, now, keptFor }: Refreshing): Promise<Link> => {
-  let held = { link: await open(), since: now() };
-  const renew = async (): Promise<Link> => {
+/** The link that was opened last. */
+const createHolder = (first: Link, { open, now, keptFor }: Refreshing) => {
+  let held = { link: first, since: now(), mayBeOld: false };
+  let triedAt = held.since;
+  let renewal: Promise<Link> | null = null;
+  const replace = async (): Promise<Link> => {
+    triedAt = now();
     const before = held.link;
-    held = { link: await open(), since: now() };
+    held = { link: await open(), since: now(), mayBeOld: false };
     await before.close();
     return held.link;
   };
-  const current = async (): Promise<Link> => (now() - held.since >= keptFor ? renew() : held.link);
   return {
-    server: held.link.server,
-    unverified: () => held.link.unverified(),
+    link: (): Link => held.link,
+    isFresh: (): boolean => now() - held.since < FRESH_FOR_MS,
+    isDue: (): boolean => (held.mayBeOld || now() - held.since >= keptFor) && now() - triedAt >= RETRIED_AFTER_MS,
+    /** Requests that need it at the same time share one renewal. */
+    renew: (): Promise<Link> => (renewal ??= replace().finally(() => (renewal = null))),
+    /** Notes that a request got no answer: the server may have another address or another certificate by now. */
+    doubt: (link: Link): void => {
+      held = { ...held, mayBeOld: held.mayBeOld || link === held.link };
+    },
+  };
+};
+
+type Holder = ReturnType<typeof createHolder>;
+
+/** Returns the link for the next request. If the access cannot be read now, the old one may still work. */
+const currentLink = async ({ link, isDue, renew }: Holder): Promise<Link> => {
+  if (!isDue()) return link();
+  try {
+    return await renew();
+  } catch (error) {
+    if (error instanceof CloudfenceError) return link();
+    throw error;
+  }
+};
+
+const sendOver = async (
+  link: Link,
+  { doubt }: Holder,
+  ...request: Parameters<Link['send']>
+): ReturnType<Link['send']> => {
+  try {
+    return await link.send(...request);
+  } catch (error) {
+    // An error of Cloudfence says that the request was not sent, or that its permit ended before the answer.
+    if (!(error instanceof CloudfenceError)) doubt(link);
+    throw error;
+  }
+};
+
+const pathPrefixOf = ({ pathname }: URL): string => pathname.replace(/\/$/, '');
+
+/** Changes the server to which a request is sent. */
+const readdress = (request: RequestContext, from: Link, to: Link): void => {
+  if (from.server === to.server) return;
+  const [url, old, other] = [new URL(request.getUrl()), new URL(from.server), new URL(to.server)];
+  const path = url.pathname.slice(pathPrefixOf(old).length);
+  request.setUrl(`${other.origin}${pathPrefixOf(other)}${path}${url.search}`);
+};
+
+/**
+ * Creates a link whose server and credentials may change. The link reads them again after `keptFor`, after a request
+ * without an answer, and immediately when the API server no longer accepts the credentials. A request that was answered
+ * with 401 had no effect. The link may therefore send it again under the same permit, even if it is destructive.
+ */
+export const refreshingLink = async (refreshing: Refreshing): Promise<Link> => {
+  const first = await refreshing.open();
+  const holder = createHolder(first, refreshing);
+  const { link, isFresh, renew } = holder;
+  const authenticated = new WeakMap<RequestContext, Link>();
+  const authenticate = async (request: RequestContext, by: Link): Promise<void> => {
+    readdress(request, authenticated.get(request) ?? first, by);
+    authenticated.set(request, by);
+    await by.authentication.applySecurityAuthentication(request);
+  };
+  return {
+    server: first.server,
+    unverified: () => link().unverified(),
     authentication: {
-      getName: () => 'credentials from a secret',
-      applySecurityAuthentication: async (request) =>
-        (await current()).authentication.applySecurityAuthentication(request),
+      getName: () => 'credentials that may change',
+      applySecurityAuthentication: async (request) => authenticate(request, await currentLink(holder)),
     },
     send: async (request, permit) => {
-      const answer = await held.link.send(request, permit);
-      if (answer.httpStatusCode !== UNAUTHORIZED || now() - held.since < FRESH_FOR_MS) return answer;
-      const renewed = await renew();
-      await renewed.authentication.applySecurityAuthentication(request);
-      return renewed.send(request, permit);
+      const by = authenticated.get(request) ?? link();
+      const answer = await sendOver(by, holder, request, permit);
+      if (answer.httpStatusCode !== UNAUTHORIZED || (by === link() && isFresh())) return answer;
+      const renewed = by === link() ? await renew() : link();
+      await authenticate(request, renewed);
+      return sendOver(renewed, holder, request, permit);
     },
-    connect: async (count) => held.link.connect(count),
-    close: async () => held.link.close(),
+    connect: async (count) => link().connect(count),
+    close: async () => link().close(),
   };
 };
 

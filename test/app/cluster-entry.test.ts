@@ -39,6 +39,29 @@ describe('the access to a cluster', () => {
     }
     expect(asked).toEqual(['aws', 'azure', 'gcp']);
   });
+
+  it.each([
+    '{ name: a, eks: {} }',
+    '{ name: a, aks: { resourceGroup: g } }',
+    '{ name: a, gke: { location: europe-west1-b, project: p } }',
+  ])(
+    'is asked for again if the API server does not answer, because its address may have changed (%s)',
+    async (entry) => {
+      let [now, asked] = [0, 0];
+      const managedCluster: CloudAccess['managedCluster'] = async () => {
+        asked += 1;
+        return { server: `https://127.0.0.1:${asked}`, ca: null, token: async () => 't' };
+      };
+      const clock = { now: () => now, sleep: async () => undefined, deadline: () => unhurried() };
+      const access = { managedCluster, secret: () => Promise.reject(new Error('no secret is needed')) };
+      const { cluster, close } = await connectCluster(entryIn(entry), access, unhurried(), clock);
+      await expect(cluster.identify('n', unhurried())).rejects.toThrow(/127\.0\.0\.1:1$/);
+      now += 3_600_000;
+      await expect(cluster.identify('n', unhurried())).rejects.toThrow(/127\.0\.0\.1:2$/);
+      expect(asked).toBe(2);
+      await close();
+    },
+  );
 });
 
 it.each([

@@ -1,26 +1,37 @@
 import { describe, expect, it } from 'vitest';
 import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
-import { ProofExpired } from '../../fencing/model/errors.ts';
+import { InvalidConfiguration, ProofExpired, Unavailable } from '../../fencing/model/errors.ts';
 import type { Permit } from '../../fencing/model/permit.ts';
 import { apiServerOf } from '../../sandbox/cluster/api/server.ts';
 import { emptyCluster, storeOf } from '../../sandbox/cluster/store.ts';
 import { createConnection } from '../../kubernetes/connection.ts';
-import { transportLink } from '../../kubernetes/exchange.ts';
+import { type Transport, transportLink } from '../../kubernetes/exchange.ts';
 import { refreshingLink } from '../../kubernetes/access.ts';
 import { readLease } from '../../kubernetes/leases.ts';
 import { proof } from '../permits.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 
-/** An API server that accepts one token, and a secret that holds one. Both change. */
-const rotating = async () => {
+/** An API server that accepts one token at one address, and a secret that holds both. They change. */
+const rotating = async (server = 'https://first') => {
   const clock = { now: 1_000_000 };
   const users: Record<string, { name: string; rules: 'all' }> = { first: { name: 'us', rules: 'all' } };
-  const server = apiServerOf({ store: storeOf(emptyCluster()), now: () => clock.now, users });
-  const secret = { token: 'first', read: 0, reading: (): void => undefined };
+  const api = apiServerOf({ store: storeOf(emptyCluster()), now: () => clock.now, users });
+  const secret = { token: 'first', server, read: 0, reading: (): void => undefined };
+  const asked: string[] = [];
+  const answersAt = { host: new URL(server).host };
   const open = async () => {
     secret.read += 1;
     secret.reading();
-    return transportLink(inProcess(server), secret.token);
+    const behindPrefix: Transport = (request, signal) =>
+      inProcess(api)({ ...request, path: request.path.replace(/^\/k8s(\/clusters\/\w+)?/, '') }, signal);
+    const wire = transportLink(behindPrefix, secret.token);
+    const send: typeof wire.send = async (request, permit) => {
+      const { host, href } = new URL(request.getUrl());
+      asked.push(href);
+      if (host !== answersAt.host) throw new Error(`connect ECONNREFUSED ${host}`);
+      return wire.send(request, permit);
+    };
+    return { ...wire, server: secret.server, send };
   };
   const link = await refreshingLink({ open, now: () => clock.now, keptFor: 600_000 });
   const never = () => new AbortController().signal;
@@ -35,7 +46,8 @@ const rotating = async () => {
   };
   const order = (permit: Permit) =>
     connection.writer(permit, never()).write(CoreV1Api, (core) => core.deleteNode({ name: 'node' }));
-  return { clock, secret, rotate, order, ask: () => readLease(connection.reader(never()), 'node') };
+  const ask = () => readLease(connection.reader(never()), 'node');
+  return { clock, secret, rotate, order, ask, asked, answersAt };
 };
 
 describe('credentials from a secret', () => {
@@ -81,5 +93,99 @@ describe('credentials from a secret', () => {
     Object.assign(secret, { token: 'second', reading: end });
     await expect(order(permit)).rejects.toThrow(ProofExpired);
     expect(secret.read).toBe(2);
+  });
+
+  it.each([new Unavailable('the store is down'), new InvalidConfiguration(['the secret is no kubeconfig'])])(
+    'stay in use while they cannot be read again, which is tried every half minute (%s)',
+    async (error) => {
+      const { ask, secret, clock } = await rotating();
+      secret.reading = () => {
+        throw error;
+      };
+      clock.now += 600_000;
+      expect([await ask(), await ask(), secret.read]).toEqual([null, null, 2]);
+      clock.now += 29_999;
+      expect([await ask(), secret.read]).toEqual([null, 2]);
+      clock.now += 1;
+      expect([await ask(), secret.read]).toEqual([null, 3]);
+    },
+  );
+
+  it('that the API server rejects do not stay in use if they cannot be read again', async () => {
+    const { ask, secret, clock, rotate } = await rotating();
+    clock.now += 60_000;
+    rotate('second');
+    secret.reading = () => {
+      throw new Unavailable('the store is down');
+    };
+    await expect(ask()).rejects.toThrow('the store is down');
+  });
+
+  it('are read once for all requests that need new ones', async () => {
+    const { ask, secret, clock, rotate } = await rotating();
+    clock.now += 60_000;
+    rotate('second');
+    secret.token = 'second';
+    expect(await Promise.all([ask(), ask(), ask()])).toEqual([null, null, null]);
+    expect(secret.read).toBe(2);
+    clock.now += 600_000;
+    await Promise.all([ask(), ask(), ask()]);
+    expect(secret.read).toBe(3);
+  });
+});
+
+describe('the address of an API server in a secret', () => {
+  const PATH = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/node';
+
+  it.each([
+    ['https://first', 'https://second:6443', `https://second:6443${PATH}`],
+    ['https://first/k8s/clusters/a', 'https://second/k8s/clusters/b', `https://second/k8s/clusters/b${PATH}`],
+    ['https://first', 'https://second/k8s/', `https://second/k8s${PATH}`],
+  ])('may change with the credentials (%s → %s)', async (before, after, asks) => {
+    const { ask, asked, secret, clock, answersAt } = await rotating(before);
+    await ask();
+    Object.assign(secret, { server: after });
+    answersAt.host = new URL(after).host;
+    clock.now += 600_000;
+    expect(await ask()).toBeNull();
+    expect(asked.at(-1)).toBe(asks);
+    expect(await ask()).toBeNull();
+    expect([asked.at(-1), secret.read]).toEqual([asks, 2]);
+  });
+
+  it('may change together with a token that the old server no longer accepts', async () => {
+    const { ask, asked, secret, clock, rotate, answersAt } = await rotating();
+    clock.now += 60_000;
+    rotate('second');
+    secret.reading = () => (answersAt.host = 'second');
+    Object.assign(secret, { token: 'second', server: 'https://second' });
+    expect(await ask()).toBeNull();
+    expect(asked.map((url) => new URL(url).host)).toEqual(['first', 'second']);
+  });
+
+  it('is read again after a request without an answer, at most every half minute', async () => {
+    const { ask, secret, clock, answersAt } = await rotating();
+    answersAt.host = 'second';
+    await expect(ask()).rejects.toThrow(/ECONNREFUSED first/);
+    expect(secret.read).toBe(1);
+    clock.now += 30_000;
+    await expect(ask()).rejects.toThrow(/ECONNREFUSED first/);
+    expect(secret.read).toBe(2);
+    clock.now += 29_999;
+    secret.server = 'https://second';
+    await expect(ask()).rejects.toThrow(/ECONNREFUSED first/);
+    clock.now += 1;
+    expect(await ask()).toBeNull();
+    expect(secret.read).toBe(3);
+  });
+
+  it('is not read again because a proof has ended', async () => {
+    const { order, ask, secret, clock } = await rotating();
+    const { permit, end } = proof();
+    end();
+    await expect(order(permit)).rejects.toThrow(ProofExpired);
+    clock.now += 30_000;
+    await ask();
+    expect(secret.read).toBe(1);
   });
 });
