@@ -102,7 +102,7 @@ export const clusterFromConnection = (
       asked(() => surveyConnectivity(reader(signal), node, { now: clock.now(), staleFor }, machine)),
     reserve: (wanted, signal) => asked(() => ledger.reserve(registry(signal), wanted)),
     conclude: (machine, signal) => asked(() => ledger.conclude(registry(signal), machine)),
-    concludeUnless: (showing, signal) => asked(() => ledger.concludeUnless(registry(signal), showing)),
+    concludeUnless: (showing, readAt, signal) => asked(() => ledger.concludeUnless(registry(signal), showing, readAt)),
     suspects: (staleFor, signal) => asked(() => findSuspects(reader(signal), { now: clock.now(), staleFor })),
   };
 };

@@ -103,7 +103,7 @@ export interface Ledger {
   /**
    * Marks every fence as finished that has left no trace in the cluster. Writes nothing if there is no such fence.
    */
-  readonly concludeUnless: (access: LedgerAccess, showing: readonly MachineId[]) => Promise<void>;
+  readonly concludeUnless: (access: LedgerAccess, showing: readonly MachineId[], readAt: number) => Promise<void>;
 }
 
 const reserveFence = async (
@@ -147,11 +147,11 @@ export const createLedger = (clock: Pick<CallClock, 'now'>, kept?: number): Ledg
         says: undefined,
         write: concludeEntry(read, shortMachine(machine), access.clock.now(), kept),
       })),
-    concludeUnless: (access, showing) => {
-      const names = new Set(showing.map(shortMachine));
+    concludeUnless: (access, machines, readAt) => {
+      const shown = { showing: new Set(machines.map(shortMachine)), readAt };
       return changes.change(access, (read) => ({
         says: undefined,
-        write: finishVanishedFences(read, names, access.clock.now(), kept),
+        write: finishVanishedFences(read, shown, access.clock.now(), kept),
       }));
     },
   };

@@ -102,9 +102,9 @@ export interface Cluster {
 
   /**
    * Marks every fence in the ledger as finished that has left no trace in the cluster. `showing` are the machines that
-   * may have an unfinished fence.
+   * may have an unfinished fence, as the cluster showed at `readAt` (epoch ms).
    */
-  readonly concludeUnless: (showing: readonly MachineId[], signal: AbortSignal) => Promise<void>;
+  readonly concludeUnless: (showing: readonly MachineId[], readAt: number, signal: AbortSignal) => Promise<void>;
 
   /**
    * Returns Nodes for which an event may have been missed. Reads each list once, in pages, in a cluster of any size.

@@ -206,11 +206,12 @@ export const concludeEntry = (
 /**
  * Returns the ledger with every fence marked as finished that has left no trace in the cluster, or null if there is
  * none. The run of such a fence died before it could record the end. The machines in `showing` may have an unfinished
- * fence. A fence that was added recently may not show in the cluster yet. An unreadable line may belong to any machine.
+ * fence. A fence that was added shortly before the cluster was read (`readAt`, epoch ms), or since then, may not show
+ * there yet. An unreadable line may belong to any machine.
  */
 export const finishVanishedFences = (
   read: LedgerState,
-  showing: ReadonlySet<string>,
+  { showing, readAt }: { readonly showing: ReadonlySet<string>; readonly readAt: number },
   now: number,
   kept = ENTRIES_KEPT,
 ): LedgerState | null =>
@@ -218,5 +219,5 @@ export const finishVanishedFences = (
     read,
     now,
     kept,
-    ({ machine, begun, nodes }) => nodes > 0 && !showing.has(machine) && now - begun >= timing.fenceShows,
+    ({ machine, begun, nodes }) => nodes > 0 && !showing.has(machine) && readAt - begun >= timing.fenceShows,
   );

@@ -54,8 +54,9 @@ export const sweep = async (occasion: SharedRunOptions, ports: Ports): Promise<S
 };
 
 const survey = async (cluster: Cluster, occasion: SharedRunOptions, ports: Ports): Promise<CandidateScan> => {
+  const readAt = ports.clock.now().wall;
   const scan = await candidatesIn(cluster, occasion, ports);
-  await concludeDead(cluster, scan, occasion, ports);
+  await concludeDead(cluster, { ...scan, readAt }, occasion, ports);
   return scan;
 };
 
@@ -78,13 +79,13 @@ const isFinished = ({ record, marked, attachments }: SuspectNode): boolean =>
  */
 const concludeDead = async (
   cluster: Cluster,
-  { candidates, unreachable }: CandidateScan,
+  { candidates, unreachable, readAt }: CandidateScan & { readonly readAt: number },
   { policy }: SharedRunOptions,
   { signal }: Ports,
 ): Promise<void> => {
   if (policy.dryRun || policy.paused !== null || unreachable.length > 0 || candidates.some(isAnybodys)) return;
   const unfinished = candidates.filter(({ suspect }) => !isFinished(suspect));
-  await cluster.concludeUnless([...groupByMachine(unfinished).keys()], signal).catch(() => undefined);
+  await cluster.concludeUnless([...groupByMachine(unfinished).keys()], readAt, signal).catch(() => undefined);
 };
 
 /**

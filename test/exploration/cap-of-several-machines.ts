@@ -2,7 +2,7 @@ import type { LedgerEntry, LedgerState } from '../../fencing/model/cap-use.ts';
 import type { CapReservation } from '../../fencing/model/ledger.ts';
 import { shortBoot, shortMachine } from '../../kubernetes/ledger-text.ts';
 import { unhurried } from '../contract/cluster/harness.ts';
-import type { Judge, LedgerScenario, Script } from './ledger-orders.ts';
+import { type Judge, type LedgerScenario, NOW, type Script } from './ledger-orders.ts';
 
 /** Several machines that stop at once under one cap, each with a process that fences it. */
 
@@ -49,7 +49,7 @@ const together =
 const sweeps =
   (...showing: readonly string[]): Script =>
   (cluster) =>
-    cluster.concludeUnless(showing, unhurried());
+    cluster.concludeUnless(showing, NOW, unhurried());
 
 const MINUTE_MS = 60_000;
 

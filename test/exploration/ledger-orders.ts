@@ -71,7 +71,7 @@ interface WaitingCall extends Pick<Move, 'process' | 'call'> {
 }
 
 const LEDGER = '/api/v1/namespaces/kube-system/configmaps/cloudfence-ledger';
-const NOW = Date.UTC(2026, 10, 21, 10);
+export const NOW = Date.UTC(2026, 10, 21, 10);
 
 /** A process for which no time passes. So a pause between two tries is over at once. */
 const clusterOver = (transport: Transport, entriesKept: number): Cluster => {

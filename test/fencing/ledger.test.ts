@@ -169,7 +169,8 @@ describe('a claim', () => {
 
 describe('the end of a fence whose run died before it could enter the end', () => {
   const open = entry('a', { begun: NOW - 2 * MINUTE, finished: false });
-  const nothingShows = new Set<string>();
+  const shows = (...machines: readonly string[]) => ({ showing: new Set(machines), readAt: NOW });
+  const nothingShows = shows();
   it('is entered once the cluster shows nothing of the fence any more, and still counts for the share', () => {
     const after = finishVanishedFences(ledger([open, mine]), nothingShows, NOW);
     expect(after).toEqual(ledger([{ ...open, finished: true }, mine]));
@@ -179,12 +180,13 @@ describe('the end of a fence whose run died before it could enter the end', () =
     });
   });
   it.each([
-    ['while the cluster shows something of its machine', open, new Set(['a'])],
+    ['while the cluster shows something of its machine', open, shows('a')],
     ['while it may not show yet', { ...open, begun: NOW - 2 * MINUTE + 1_000 }, nothingShows],
     ['for a line that could not be read', { ...open, begun: Infinity, nodes: 0 }, nothingShows],
     ['... which has aged since', { ...open, nodes: 0 }, nothingShows],
     ['twice', { ...open, finished: true }, nothingShows],
-  ])('is not entered %s', (_, one, showing) => expect(finishVanishedFences(ledger([one]), showing, NOW)).toBeNull());
+    ['for a fence that has begun since the cluster was read', open, { ...nothingShows, readAt: NOW - 3 * MINUTE }],
+  ])('is not entered %s', (_, one, shown) => expect(finishVanishedFences(ledger([one]), shown, NOW)).toBeNull());
 });
 
 describe('the end of a fence', () => {
@@ -362,6 +364,6 @@ describe('a finished fence that is only counted', () => {
         ?.counted.flatMap(({ names }) => names)
         .toSorted(),
     ).toEqual(['a.....b...', 'b.....b...', MINE]);
-    expect(finishVanishedFences(few, new Set(['mine']), NOW, 0)).toBeNull();
+    expect(finishVanishedFences(few, { showing: new Set(['mine']), readAt: NOW }, NOW, 0)).toBeNull();
   });
 });

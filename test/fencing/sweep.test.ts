@@ -10,7 +10,7 @@ import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { longWaits } from '../../fencing/model/reason.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
-import { cloudThat, clusterThat, portsThat } from './ports.ts';
+import { cloudThat, clusterThat, portsThat, steppingClock } from './ports.ts';
 import { attachment, cluster, machine, marked, node, record, volume } from './view-builder.ts';
 
 /**
@@ -537,6 +537,19 @@ describe('the ledger after a sweep', () => {
     const identify = () => Promise.reject(new TypeError('x'));
     const broken = () => Promise.reject(new TypeError('x'));
     expect(await showing([nameless], {}, { blue: { look: broken, identify } })).toEqual(expected);
+  });
+
+  it('ends no fence that has begun since the cluster was read, however late it is written', async () => {
+    const clock = steppingClock();
+    const [scans, readAts]: [number[], number[]] = [[], []];
+    const suspects = async () => {
+      scans.push(clock.now().wall);
+      return [];
+    };
+    const concludeUnless: Cluster['concludeUnless'] = async (_, readAt) => void readAts.push(readAt);
+    const one = stage([], {}, { blue: { suspects, concludeUnless } });
+    await swept({ ...one, ports: { ...one.ports, clock } });
+    expect(readAts[0]).toBeLessThan(scans[0] ?? 0);
   });
 
   it('that cannot be written keeps nobody from anything', async () => {

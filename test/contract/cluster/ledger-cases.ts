@@ -87,10 +87,10 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     await claim(shown);
     const showing = ((await lines())[1] ?? '').split(' ')[0] ?? '';
     await writes(`dead------ boot-1 ${ago(3)} o 9\n${showing} boot-1 ${ago(3)} o 9\n${young ?? ''}`);
-    await harness().cluster.concludeUnless([shown.machine], unhurried());
+    await harness().cluster.concludeUnless([shown.machine], harness().now(), unhurried());
     expect((await lines()).map((line) => line.split(' ')[3])).toEqual(['f', 'o', 'o']);
     const before = (await harness().admin('GET', LEDGER)).body.metadata.resourceVersion;
-    await harness().cluster.concludeUnless([shown.machine], unhurried());
+    await harness().cluster.concludeUnless([shown.machine], harness().now(), unhurried());
     expect((await harness().admin('GET', LEDGER)).body.metadata.resourceVersion).toBe(before);
   });
 
