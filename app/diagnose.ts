@@ -185,8 +185,12 @@ const machineAt = async ({ cluster, node, machine }: FencedNode, naming: SearchP
   return found;
 };
 
+/**
+ * A person's statement is about exactly this Node. Without one, the run itself looks for the machine's Node, and refuses
+ * if there are several.
+ */
 const releaseOne = (
-  { machine, cluster }: LocatedNode,
+  { machine, cluster, node }: LocatedNode,
   accepted: string | null,
   { policy, deadline, ports, newRunId }: ReleaseTools,
 ): Promise<Outcome> =>
@@ -197,6 +201,7 @@ const releaseOne = (
       deadline,
       identityRules: ports.cloud,
       runId: newRunId(),
+      location: accepted === null ? null : { cluster, node },
     }),
     { ...ports, clusters: ports.clusters.filter(({ name }) => name === cluster) },
   );

@@ -3,6 +3,8 @@ import { fence } from '../../functions/aws/fence.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { replay } from '../../functions/aws/replay.ts';
 import { sweep } from '../../functions/sweep.ts';
+import { FENCED_LABEL } from '../../kubernetes/names.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { startMachine, stopped, stopMachine } from '../simulation/incidents.ts';
@@ -256,6 +258,24 @@ describe('a release', () => {
       instance: scene.holder,
     });
     await expect(ask(install, { release: 'pod/default/db-0', accept: 'looked at it' })).rejects.toThrow(/one Node/);
+  });
+
+  it('on a person’s word is about the Node that they named, although another Node of the machine has a fence', async () => {
+    const { world, scene, node } = await fenced();
+    const { metadata, spec = {}, status = {} } = getObject(world, 'nodes', node) ?? {};
+    const { labels = {}, annotations = {} } = metadata ?? {};
+    // A kubelet once registered the machine under another name.
+    const other = { name: 'former-name', labels, annotations };
+    writerAs(world, 'admin').create('nodes', { apiVersion: 'v1', kind: 'Node', metadata: other, spec, status });
+    const install = installOver(world, { vouching: 'accepted' });
+    expect(await ask(install, { release: 'former-name', accept: 'looked at it' })).toMatchObject({
+      outcome: 'released',
+      instance: scene.holder,
+      node: 'former-name',
+    });
+    const labelOf = (name: string) => getObject(world, 'nodes', name)?.metadata.labels?.[FENCED_LABEL];
+    expect(labelOf(node)).toBe(labels[FENCED_LABEL]);
+    expect(labelOf('former-name')).toMatch(/_removed_/);
   });
 
   it.each([
