@@ -67,11 +67,13 @@ export const knownMachineFacts = (
 
 /**
  * Returns the generation. It includes the numeric id, because names are reused and two instances may start at the same
- * moment.
+ * moment. For a suspended instance, it also includes when it was suspended: nothing documents that a resume changes the
+ * time of the last start, and a person's statement about one suspension must not count for the next one.
  */
-const generationOf = ({ id, lastStartTimestamp, creationTimestamp }: Instance): string | null => {
+const generationOf = ({ id, status, lastStartTimestamp, creationTimestamp, ...rest }: Instance): string | null => {
   const started = lastStartTimestamp || creationTimestamp;
-  return started ? `${String(id)} ${started}` : null;
+  const suspended = status === 'SUSPENDED' ? ` suspended ${rest.lastSuspendedTimestamp || 'at an unknown time'}` : '';
+  return started ? `${String(id)} ${started}${suspended}` : null;
 };
 
 const sinceOf = ({

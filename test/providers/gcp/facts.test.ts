@@ -70,6 +70,16 @@ describe('the facts about an instance that Compute Engine knows', () => {
     expect(factsOf({ ...times, id: '8' }).generation).not.toBe(factsOf(times).generation);
   });
 
+  it('tell one suspension from another although nothing else has changed', () => {
+    const suspended = { ...times, status: 'SUSPENDED', lastSuspendedTimestamp: '2026-11-04T00:00:00Z' };
+    expect(factsOf(suspended).generation).toBe('7 2026-11-02T00:00:00.000-08:00 suspended 2026-11-04T00:00:00Z');
+    expect(factsOf({ ...suspended, lastSuspendedTimestamp: '' }).generation).toBe(
+      '7 2026-11-02T00:00:00.000-08:00 suspended at an unknown time',
+    );
+    expect(factsOf({ ...suspended, lastStartTimestamp: '', creationTimestamp: '' }).generation).toBeNull();
+    expect(factsOf({ ...suspended, status: 'RUNNING' }).generation).toBe(factsOf(times).generation);
+  });
+
   it('carry what the API said as evidence', () => {
     expect(factsOf({ ...times, status: 'RUNNING' }).evidence).toEqual({
       status: 'RUNNING',
