@@ -7,7 +7,7 @@ import {
 } from '../model/cluster-facts.ts';
 import type { StepResult } from '../model/cluster.ts';
 import { PermissionDenied, Refused, type CloudfenceError } from '../model/errors.ts';
-import { unwantedSince, type Ending, type RunState } from './state.ts';
+import { NOT_ASKED, unwantedSince, type Ending, type RunState } from './state.ts';
 import type { StepReport } from '../model/outcome.ts';
 import { because, pluralize, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
@@ -130,7 +130,7 @@ const memoryAfter = ({ memory, cluster, identityRules }: RunState, step: Step, n
     deleted: deletedAfter(memory, cluster?.value.pods ?? [], step, now),
     detached: new Set([...memory.detached, ...freed.map((volume) => volume.key)]),
     // A park completes the work that the cap admitted. If the taint is set again, the fence needs another reservation.
-    admission: step.do === 'park' ? null : memory.admission,
+    ...(step.do === 'park' && NOT_ASKED),
     marks: memory.marks + (step.do === 'mark' ? 1 : 0),
     polls: 0,
   };

@@ -89,7 +89,7 @@ export const reduce = (state: RunState, command: Command, result: CommandResult,
         memory: { ...state.memory, connectivity: { value: result.value, requestedAt: result.requestedAt.mono } },
       };
     case 'reserve':
-      return reserved(state, result, now);
+      return command.do === 'reserve' ? reserved(state, command, result, now) : state;
     case 'recheck':
       return rechecked(state, result, now);
     case 'act':
@@ -165,10 +165,11 @@ const rechecked = (state: RunState, { value, step, requestedAt }: Rechecked, now
 
 const reserved = (
   state: RunState,
+  { reservation: { boot } }: Extract<Command, { do: 'reserve' }>,
   { value, recheck }: Extract<CommandResult, { to: 'reserve' }>,
   now: Moment,
 ): RunState => {
-  const after = { ...state, memory: { ...state.memory, admission: value } };
+  const after = { ...state, memory: { ...state.memory, admission: value, admittedBoot: boot } };
   return recheck ? rechecked(after, recheck, now) : after;
 };
 

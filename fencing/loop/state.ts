@@ -2,7 +2,7 @@ import type { Cloud, CloudIdentityRules } from '../model/cloud.ts';
 import { type ClusterFacts, fenceIdOn, ownMark } from '../model/cluster-facts.ts';
 import type { MachineFacts, Power } from '../model/machine.ts';
 import type { OutcomeKind, StepReport } from '../model/outcome.ts';
-import type { Policy } from '../model/policy.ts';
+import { type Policy, timing } from '../model/policy.ts';
 import type { Reason, ReasonCode } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { podsWanting } from '../rules/pods.ts';
@@ -96,6 +96,9 @@ export interface Start {
 
 const UNREAD_LEASE: Pick<Memory, 'lease' | 'leaseSince'> = { lease: undefined, leaseSince: null };
 
+/** The memory of a run that has to ask the cap before a fence begins. */
+export const NOT_ASKED: Pick<Memory, 'admission' | 'admittedBoot'> = { admission: null, admittedBoot: null };
+
 export const emptyMemory: Memory = {
   firstOff: null,
   firstStopping: null,
@@ -117,9 +120,10 @@ export const emptyMemory: Memory = {
   markIsNew: false,
   firstFence: undefined,
   firstBoot: undefined,
-  firstGeneration: null,
+  firstGeneration: undefined,
+  vouchedSince: null,
   connectivity: null,
-  admission: null,
+  ...NOT_ASKED,
   polls: 0,
 };
 
@@ -174,11 +178,11 @@ export const viewOf = ({ machine, cluster, ...state }: RunState, now: Moment): V
 export const offStates: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
 
 /**
- * Returns whether both generations may be of one boot. A machine that the cloud no longer knows cannot have another
- * boot.
+ * Returns whether the cap was asked about the boot that the cloud names now. A machine that the cloud no longer knows
+ * cannot have another boot, and a generation that drifts does not show one.
  */
-const sameBoot = (before: string | null, now: string | null): boolean =>
-  before === null || now === null || before === now;
+const isAdmittedBoot = ({ admittedBoot }: Memory, { generation, generationDrifts }: MachineFacts): boolean =>
+  generation === null || generationDrifts === true || generation === admittedBoot;
 
 /**
  * Returns when this run first saw the machine `stopping`. An answer without a power state does not end the stop. If the
@@ -193,6 +197,15 @@ const firstSeenStopping = (
     return firstStopping?.generation === generation ? firstStopping : { at: now.wall, generation };
   return power === 'unknown' ? firstStopping : null;
 };
+
+/** Returns the same boot as the cloud named it, and when. Only a run with such a statement needs it. */
+const firstReadOf = (
+  { request, memory: { firstGeneration, vouchedSince } }: RunState,
+  { value: { generation }, requestedAt }: Observation<MachineFacts>,
+): Pick<Memory, 'firstGeneration' | 'vouchedSince'> =>
+  request.vouched === null || firstGeneration !== undefined
+    ? { firstGeneration, vouchedSince }
+    : { firstGeneration: generation, vouchedSince: requestedAt.mono };
 
 /**
  * Adds a read of the machine. The proof ends if a read says off for another generation, or does not say off. If the
@@ -211,7 +224,7 @@ export const withMachineRead = (state: RunState, machine: Observation<MachineFac
   const unchanged = state.machine?.value.power === power && state.machine.value.generation === generation;
   const firstStopping = firstSeenStopping(memory, machine.value, now);
   const attachments = memory.firstOff === null || same ? memory.attachments : null;
-  const admission = sameBoot(state.machine?.value.generation ?? null, generation) ? memory.admission : null;
+  const admitted = isAdmittedBoot(memory, machine.value) ? {} : NOT_ASKED;
   return {
     ...state,
     machine,
@@ -223,11 +236,11 @@ export const withMachineRead = (state: RunState, machine: Observation<MachineFac
       lease,
       leaseSince,
       attachments,
-      admission,
+      ...admitted,
       witness: null,
       testified: [],
       markIsNew: false,
-      firstGeneration: memory.firstGeneration ?? (state.request.vouched === null ? null : generation),
+      ...firstReadOf(state, machine),
     },
   };
 };
@@ -274,9 +287,18 @@ const markSeen = (memory: Memory, { node }: ClusterFacts): Pick<Memory, 'mark' |
 const firstFenceOf = ({ request, memory }: RunState, { node }: ClusterFacts): Memory['firstFence'] =>
   request.accepted === null || memory.firstFence !== undefined ? memory.firstFence : node && fenceIdOn(node);
 
-/** Returns the boot to which a person's statement applies. Only a run with such a statement needs it. */
-const firstBootOf = ({ request, memory }: RunState, { node }: ClusterFacts): Memory['firstBoot'] =>
-  request.vouched === null || memory.firstBoot !== undefined ? memory.firstBoot : (node?.bootID ?? null);
+/**
+ * Returns the boot to which a person's statement applies. Only a run with such a statement needs it. If the Node is
+ * read long after the machine, for example because the process was frozen, it may show another boot by then.
+ */
+const firstBootOf = (
+  { request, memory: { firstBoot, vouchedSince } }: RunState,
+  { value: { node }, requestedAt }: Observation<ClusterFacts>,
+): Memory['firstBoot'] => {
+  if (request.vouched === null || firstBoot !== undefined) return firstBoot;
+  const isLate = vouchedSince !== null && requestedAt.mono - vouchedSince > timing.vouchedBoot;
+  return isLate ? null : (node?.bootID ?? null);
+};
 
 /** Adds a read of the cluster. The read includes everything that was done since the previous look. */
 export const withClusterRead = (state: RunState, cluster: Observation<ClusterFacts>, now: Moment): RunState => {
@@ -293,7 +315,7 @@ export const withClusterRead = (state: RunState, cluster: Observation<ClusterFac
       ...markSeen(memory, cluster.value),
       firstLease: memory.firstLease === undefined ? cluster.value.lease : memory.firstLease,
       firstFence: firstFenceOf(state, cluster.value),
-      firstBoot: firstBootOf(state, cluster.value),
+      firstBoot: firstBootOf(state, cluster),
       attachments: attachmentsLeft(memory, cluster.value),
       unwanted: unwantedSince(memory, cluster.value, now),
     },

@@ -72,12 +72,19 @@ export const hasOwnLabelOrTaint = ({ label, taints }: Pick<NodeFacts, 'label' | 
   label !== null || taints.ours || taints.quarantine;
 
 /**
- * Returns a text that identifies our out-of-service taint on the Node, or null. Each mark has a different text. Taints
- * that do not name their fence share one text.
+ * Returns a text that identifies our mark on the Node, or null. Each mark has a different text. If our taint of an
+ * earlier fence is still set, the next mark keeps that taint, and only the label names the new fence. Taints that do not
+ * name their fence share one text.
  */
-export const ownMark = ({ taints, taintedFor }: Pick<NodeFacts, 'taints' | 'taintedFor'>): string | null => {
+export const ownMark = ({
+  taints,
+  taintedFor,
+  label,
+}: Pick<NodeFacts, 'taints' | 'taintedFor' | 'label'>): string | null => {
   if (!taints.ours) return null;
-  return taintedFor ? `${taintedFor.fence} in ${taintedFor.boot}` : 'of an unknown fence';
+  if (!taintedFor) return 'of an unknown fence';
+  const keptBy = label === null || label === taintedFor.fence ? '' : `, kept by ${label}`;
+  return `${taintedFor.fence} in ${taintedFor.boot}${keptBy}`;
 };
 
 /**

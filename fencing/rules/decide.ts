@@ -61,8 +61,8 @@ const ladder: readonly Rule[] = [
   acceptedByPerson, // release --accept: a person's statement replaces the proof
   doubtfulRecord, // the record is unreadable, of another machine, or not written by us: a person must look
   forgetStopping, // a note of a stop that is over says nothing about the next stop
+  removeTombstone, // a fence that a person removed in an earlier boot or stop says nothing about the next one
   releaseReturned, // the machine runs in another boot than the fenced one, and nothing of that time is left
-  removeTombstone, // a fence that a person removed in an earlier boot says nothing about this boot
   doubtfulIdentity, // names are reused: an identity source of the immutable id must name the machine, and none another
   endRequestedRelease, // a release never fences: says what is missing
 

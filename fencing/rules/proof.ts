@@ -27,8 +27,12 @@ export const vouchReasonWith = (
   { request, policy }: Pick<View, 'request' | 'policy'>,
 ): string | null => request.vouched ?? (policy.vouching === 'accepted' ? (record?.vouched ?? null) : null);
 
-/** Returns the same with the record on the Node, or the one that this run remembers. */
-export const vouchReason = (view: View): string | null => vouchReasonWith(currentRecord(view), view);
+/** Returns the same for the boot that the Node and the cloud show now. A statement about another boot does not count. */
+export const vouchReason = (view: View): string | null => {
+  const { request, policy } = view;
+  const vouched = isVouchedForAnotherBoot(view) ? null : request.vouched;
+  return vouchReasonWith(currentRecord(view), { request: { ...request, vouched }, policy });
+};
 
 /** Returns every identity source that may show the location of the machine and that names exactly this machine. */
 const ownIdentitySources = ({ cluster: { node, volumes }, machine, identityRules }: View): readonly IdentitySource[] =>
@@ -203,23 +207,33 @@ const nodeShowsAnotherBoot = ({ cluster: { node }, memory: { firstBoot } }: View
   node !== null && firstBoot !== undefined && firstBoot !== node.bootID;
 
 /**
- * Returns whether the cloud names another boot than the one that it named first. A machine that resumes from memory
- * keeps its bootID, so the Node does not show that. A generation that drifts does not show it, either.
+ * Returns whether the cloud names another boot than when this run began, or names one only now. A machine that resumes
+ * from memory keeps its bootID, so the Node does not show that. A generation that drifts shows it only if the kubelet
+ * has also shown a sign of life since.
  */
-const cloudNamesAnotherBoot = ({ machine: { generation, generationDrifts }, memory: { firstGeneration } }: View) =>
-  firstGeneration !== null && generation !== null && generationDrifts !== true && firstGeneration !== generation;
+const cloudNamesAnotherBoot = ({
+  machine: { generation, generationDrifts },
+  memory: { firstGeneration, firstLease },
+  cluster: { lease },
+}: View): boolean => {
+  if (firstGeneration === undefined || generation === null || firstGeneration === generation) return false;
+  return generationDrifts !== true || firstLease !== lease;
+};
+
+/** Returns whether the statement in the request of this run is about another boot than the present one. */
+const isVouchedForAnotherBoot = (view: View): boolean =>
+  view.request.vouched !== null && (nodeShowsAnotherBoot(view) || cloudNamesAnotherBoot(view));
 
 /**
  * Refuses a person's statement if the Node or the cloud now shows another boot than when this run began. The machine
- * may
- * have been started since, for example while the process that runs the command was frozen.
+ * may have been started since, for example while the process that runs the command was frozen.
  */
 export const vouchedForAnotherBoot: Rule = (view) =>
-  view.request.vouched !== null && (nodeShowsAnotherBoot(view) || cloudNamesAnotherBoot(view))
+  isVouchedForAnotherBoot(view)
     ? refuse(
         because(
           'another-boot',
-          `${view.machine.machine} has been started since this command began: check the machine again, then ` +
+          `${view.machine.machine} may have been started since this command began: check the machine again, then ` +
             'run the command again',
         ),
       )

@@ -215,17 +215,25 @@ const runsInShownBoot = (view: View, node: NodeFacts, trace: FenceInBoot): boole
   proveIdentity(node, view.machine, view.identityRules) === 'proven';
 
 /**
+ * Returns whether the trace is about an earlier boot or stop. If the record and the quarantine are still on the Node, a
+ * release removes the trace, but a release waits for another boot.
+ */
+const isOfEarlierStop = (view: View, node: NodeFacts, trace: FenceInBoot): boolean => {
+  if (runsInShownBoot(view, node, trace)) return node.recordText === null || (node.record !== null && isKept(node));
+  return node.recordText === null && !isOfThisBoot(trace, node, view.machine);
+};
+
+/** Returns whether the record of the fence still counts without our label. */
+const isKept = ({ taints }: NodeFacts): boolean => taints.quarantine;
+
+/**
  * Removes the trace of a fence of an earlier boot or stop. A machine that runs again has another boot than the one in
  * which someone removed our fence, unless the cloud did not know the machine at that time.
  */
 export const removeTombstone: Rule = (view) => {
-  const {
-    cluster: { node },
-    machine,
-  } = view;
+  const { node } = view.cluster;
   const trace = node && tombstoneOf(node);
-  if (!trace || node.recordText !== null || machine.power !== 'running') return null;
-  if (isOfThisBoot(trace, node, machine) && !runsInShownBoot(view, node, trace)) return null;
+  if (!trace || view.machine.power !== 'running' || !isOfEarlierStop(view, node, trace)) return null;
   return takeStep(
     { do: 'set-tombstone', node: targetNode(node), tombstone: null },
     because('returned', `the machine of ${node.name} runs again`),

@@ -85,12 +85,16 @@ export interface Memory {
    * applies to that boot. Null if there is no Node. Undefined before that.
    */
   readonly firstBoot: string | null | undefined;
-  /** The same boot as the cloud named it first. Null until then, and in a run without such a statement. */
-  readonly firstGeneration: string | null;
+  /** The same boot as the cloud named it then. Null if the cloud did not name it. Undefined before that. */
+  readonly firstGeneration: string | null | undefined;
+  /** When this run first asked the cloud about that boot (monotonic ms). Null before that. */
+  readonly vouchedSince: number | null;
   /** The survey of the other Nodes, and when it was requested (monotonic ms). */
   readonly connectivity: { readonly value: SurveyOfClusters; readonly requestedAt: number } | null;
   /** Whether the cap allows this fence to begin. Null before the run has asked about this boot. */
   readonly admission: Admission | null;
+  /** The boot for which the run has asked the cap. Null if the cloud did not name it. */
+  readonly admittedBoot: string | null;
   /** The number of looks and reads of single attachments since something last changed. */
   readonly polls: number;
 }

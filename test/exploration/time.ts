@@ -44,6 +44,7 @@ const shortPatience: Readonly<Record<keyof typeof timing, number>> = {
   unreachable: ticks(2),
   silence: ticks(2),
   leaseFresh: ticks(2),
+  vouchedBoot: ticks(2),
   settle: ticks(2),
   clusterFacts: ticks(2),
   survey: ticks(2),

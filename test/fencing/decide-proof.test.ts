@@ -311,6 +311,25 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
       'refused another-boot',
     ],
     [
+      '... and our taint goes from a machine that may resume',
+      vouching(
+        { power: 'suspended' },
+        { cluster: cluster({ node: marked() }), memory: { ...view().memory, firstGeneration: 'boot-0' } },
+      ),
+      'lift-out-of-service',
+    ],
+    [
+      '... unless another statement about this boot stands in the record',
+      vouching(
+        { power: 'suspended' },
+        {
+          cluster: cluster({ node: marked({ vouched: 'pulled the plug' }) }),
+          memory: { ...view().memory, firstGeneration: 'boot-0' },
+        },
+      ),
+      'refused another-boot',
+    ],
+    [
       '... nor without a Node',
       vouching(
         { power: 'suspended' },
@@ -330,12 +349,25 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
       'mark',
     ],
     [
+      '... nor in one that the cloud did not name when the command began',
+      vouching({ power: 'suspended' }, { memory: { ...view().memory, firstGeneration: null } }),
+      'refused another-boot',
+    ],
+    [
       '... and which says nothing if each operation changes it',
       vouching(
         { power: 'suspended', generationDrifts: true },
-        { memory: { ...view().memory, firstGeneration: 'boot-0' } },
+        { memory: { ...view().memory, firstGeneration: 'boot-0', firstLease: cluster().lease } },
       ),
       'mark',
+    ],
+    [
+      '... unless the kubelet has also shown a sign of life since',
+      vouching(
+        { power: 'suspended', generationDrifts: true },
+        { memory: { ...view().memory, firstGeneration: 'boot-0', firstLease: ago(90_000) } },
+      ),
+      'refused another-boot',
     ],
     [
       '... and which is no matter to a run without such a statement',

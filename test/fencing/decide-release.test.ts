@@ -417,8 +417,19 @@ describe('a tombstone of the boot that runs, which the cloud did not know when a
   const runs = (change: Partial<NodeFacts> = {}, rest: Partial<View['cluster']> = {}): View =>
     returned({ node: node({ bootID: 'boot-b', label: 'x', tombstone: UNKNOWN, ...change }), ...rest });
   const KNOWN = fenceInBoot('run.1', { bootID: 'boot-b' }, { generation: 'boot-2' });
+  const written = record({ bootID: 'boot-b', generation: null });
+  const left = { record: written, recordText: JSON.stringify(written), taints: PARKED };
+  const NONE = { outOfService: false, ours: false, quarantine: false };
   const cases: readonly [string, View, string][] = [
     ['is forgotten once machine and kubelet run', runs(), 'set-tombstone'],
+    ['... also while record and quarantine wait for another boot', runs(left), 'set-tombstone'],
+    ['... but not if the record would not count without it', runs({ ...left, taints: NONE }), 'wait return-unproven'],
+    ['... nor if it cannot be read', runs({ ...left, record: null }), 'refused record-unreadable'],
+    [
+      '... and once it is gone, the rest stays',
+      runs({ ...left, label: null, tombstone: null }),
+      'wait return-unproven',
+    ],
     ['... but not if the cloud knew the boot', runs({ tombstone: KNOWN }), 'ignored machine-running'],
     ['... nor while the Node is not Ready', runs({ ready: 'Unknown', readySince: NOW }), 'ignored machine-running'],
     [

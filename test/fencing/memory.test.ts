@@ -128,6 +128,32 @@ it('what the cap has admitted ends with the park: a taint that returns later in 
   expect([after('note'), after('park')]).toEqual([admitted, null]);
 });
 
+describe('what the cap has admitted', () => {
+  const asked = (admittedBoot: string | null): RunState => ({
+    ...known,
+    memory: { ...known.memory, admission: admitted, admittedBoot },
+  });
+
+  it('is remembered with the boot that it is about', () => {
+    const reservation = { machine: 'm-1', boot: 'boot-1', cap: defaultPolicy.cap, onlyAsked: false };
+    const location = { cluster: 'a', node: 'node-a' };
+    const reserve = { do: 'reserve', location, reservation, markToRecheck: null } as const;
+    const { memory } = reduce(seenOff, reserve, { to: 'reserve', value: admitted, recheck: null }, at(500));
+    expect(memory).toMatchObject({ admission: admitted, admittedBoot: 'boot-1' });
+  });
+
+  it.each<[string, Partial<MachineFacts>, string | null, boolean]>([
+    ['this boot', {}, 'boot-1', true],
+    ['another boot, whatever the read before has shown', {}, 'boot-0', false],
+    ['a boot that the cloud did not name then', {}, null, false],
+    ['a boot that the cloud does not name any more', { power: 'missing', generation: null }, 'boot-1', true],
+    ['a generation that an operation has changed', { generationDrifts: true }, 'operation-1', true],
+  ])('stays if it is for %s: %j, %s, %s', (_, change, admittedBoot, stays) => {
+    const { memory } = withMachineRead(asked(admittedBoot), read(change, 500), at(500));
+    expect(memory.admission).toEqual(stays ? admitted : null);
+  });
+});
+
 describe('the fence that a person’s word is about', () => {
   const releasing: RunState = { ...known, request: { ...known.request, intent: 'release', accepted: 'checked' } };
   const look = (state: RunState, shown: ClusterFacts['node']): RunState =>
@@ -165,6 +191,15 @@ describe('the boot that a person’s statement is about', () => {
     expect(after(node({ bootID: 'boot-a' }), node({ bootID: 'boot-b' }))).toBe('boot-a');
   });
   it('is none if there is no Node at first', () => expect(after(null, node())).toBeNull());
+  it.each([
+    [20_000, 'boot-a'],
+    [20_001, null],
+  ])('is none that the Node shows only later: %d ms after the machine', (late, expected) => {
+    const asked = withMachineRead(vouching, read({ power: 'missing', generation: null }, 100), at(100));
+    const shown = { value: cluster({ node: node({ bootID: 'boot-a' }) }), receivedAt: 50_000 };
+    const { memory } = withClusterRead(asked, { ...shown, requestedAt: at(100 + late) }, at(50_000));
+    expect(memory.firstBoot).toBe(expected);
+  });
   it('is of no interest to another run', () => expect(look(known, node()).memory.firstBoot).toBeUndefined());
 
   const readAs = (state: RunState, generation: string | null): RunState =>
@@ -178,9 +213,14 @@ describe('the boot that a person’s statement is about', () => {
 
   it('is also the first that the cloud names', () => {
     expect(named('boot-1', 'boot-2')).toBe('boot-1');
-    expect(named(null, 'boot-1', null)).toBe('boot-1');
+    expect(named('boot-1', null)).toBe('boot-1');
+  });
+  it('is none that the cloud names only later', () => {
+    expect(named(null, 'boot-1')).toBeNull();
     expect(named(null)).toBeNull();
-    expect(readAs(known, 'boot-1').memory.firstGeneration).toBeNull();
+  });
+  it('is of no interest to another run, whatever the cloud names', () => {
+    expect(readAs(known, 'boot-1').memory.firstGeneration).toBeUndefined();
   });
 });
 

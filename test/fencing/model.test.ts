@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fenceInBoot, isOfThisBoot, shortHash } from '../../fencing/model/cluster-facts.ts';
+import { fenceInBoot, isOfThisBoot, ownMark, shortHash } from '../../fencing/model/cluster-facts.ts';
 import {
   asCloudfenceError,
   ClusterUnavailable,
@@ -50,6 +50,23 @@ describe('the boot of a fence', () => {
     expect(Array.from({ length: 200 }, (_, at) => shortHash(`${at}`)).every((hash) => hash.length === 7)).toBe(true);
     expect(new Set(Array.from({ length: 200 }, (_, at) => shortHash(`${at}`))).size).toBe(200);
     expect(fenceInBoot('run.1', boot, { generation: null }).boot).toBe(`${shortHash('boot-a')}${shortHash('')}`);
+  });
+});
+
+describe('a mark', () => {
+  const taints = { outOfService: true, ours: true, quarantine: true };
+  const textOf = (change: Partial<Parameters<typeof ownMark>[0]>) =>
+    ownMark({ taints, taintedFor: { fence: 'run.1', boot: 'boot' }, label: 'run.1', ...change });
+
+  it('is another one if a later fence keeps the taint of an earlier one', () => {
+    expect(textOf({})).toBe('run.1 in boot');
+    expect(textOf({ label: null })).toBe('run.1 in boot');
+    expect(textOf({ label: 'run.2' })).toBe('run.1 in boot, kept by run.2');
+  });
+
+  it('has no name if nothing says one, and is none without our taint', () => {
+    expect(textOf({ taintedFor: null })).toBe('of an unknown fence');
+    expect(textOf({ taints: { ...taints, ours: false } })).toBeNull();
   });
 });
 

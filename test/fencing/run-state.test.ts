@@ -134,7 +134,8 @@ describe('a read of the machine', () => {
     ]);
   });
 
-  const full = remembering(read, { lease: ago(9), attachments: ['csi-1'], admission: admitted, witness: 'released' });
+  const asked = { admission: admitted, admittedBoot: 'boot-1' };
+  const full = remembering(read, { lease: ago(9), attachments: ['csi-1'], ...asked, witness: 'released' });
   it.each([
     ['keeps what belongs to the proof', {}, { lease: ago(9), attachments: ['csi-1'], admission: admitted }],
     ['of another boot forgets it', { generation: 'boot-2' }, { lease: undefined, attachments: null, admission: null }],
@@ -152,13 +153,6 @@ describe('a read of the machine', () => {
     expect(
       withMachineRead(remembering(begun, { attachments: ['csi-1'] }), ofMachine(), at(0)).memory.attachments,
     ).toEqual(['csi-1']);
-  });
-
-  it('keeps the admission of a machine whose boot was not known yet', () => {
-    const unknown = withMachineRead(begun, ofMachine({ generation: null }), at(0));
-    expect(withMachineRead(remembering(unknown, { admission: admitted }), ofMachine(), at(1)).memory.admission).toEqual(
-      admitted,
-    );
   });
 });
 
@@ -229,7 +223,9 @@ describe('a look', () => {
 
 describe('our mark on the Node', () => {
   const ours = { outOfService: true, ours: true, quarantine: true };
-  const markOf = (fence: string) => ({ node: marked({}, { taints: ours, taintedFor: { fence, boot: 'boot' } }) });
+  const markOf = (fence: string) => ({
+    node: marked({ fence }, { taints: ours, taintedFor: { fence, boot: 'boot' } }),
+  });
   const both = (known: RunState, change: Partial<ClusterFacts>): RunState =>
     reduce(known, look, { to: 'look', machine: ofMachine({}, 500), cluster: ofCluster(change, 500) }, at(500));
   const seen = both(begun, markOf('run.1'));
@@ -367,7 +363,6 @@ describe('an answer', () => {
       value: alone,
       requestedAt: 400,
     });
-    expect(answered({ to: 'reserve', value: admitted, recheck: null }).memory.admission).toBe(admitted);
     expect(answered({ to: 'record-events' }).eventsRecorded).toBe(true);
     expect(answered({ to: 'conclude' }).concluded).toBe(true);
     const ending = { outcome: 'fenced', reason: because('fenced', ''), lookAgainIn: null, retry: false } as const;
