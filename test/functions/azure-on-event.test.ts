@@ -170,6 +170,14 @@ describe('an install for some resource groups', () => {
     expect(install.queues).toEqual({});
   });
 
+  it('does not serve a group whose name only begins like that of one of its own', async () => {
+    const { world, holder } = off();
+    const group = /resourcegroups\/([^/]+)/i.exec(holder)?.[1] ?? '';
+    const install = azureInstall(world, {}, [group.slice(0, -1)]);
+    await deliver(install, gridEvent(holder));
+    expect(decisions(install)).toEqual(['foreign']);
+  });
+
   it('serves its groups in any letter case', async () => {
     const { world, holder } = off();
     const install = azureInstall(world, {}, [(/resourcegroups\/([^/]+)/i.exec(holder)?.[1] ?? '').toUpperCase()]);
