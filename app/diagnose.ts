@@ -186,8 +186,8 @@ const machineAt = async ({ cluster, node, machine }: FencedNode, naming: SearchP
 };
 
 /**
- * A person's statement is about exactly this Node. Without one, the run itself looks for the machine's Node, and refuses
- * if there are several.
+ * A person's statement is about exactly this Node. Without one, the run itself looks for the machine's Node, and
+ * refuses if there are several.
  */
 const releaseOne = (
   { machine, cluster, node }: LocatedNode,

@@ -73,8 +73,8 @@ export const hasOwnLabelOrTaint = ({ label, taints }: Pick<NodeFacts, 'label' | 
 
 /**
  * Returns a text that identifies our mark on the Node, or null. Each mark has a different text. If our taint of an
- * earlier fence is still set, the next mark keeps that taint, and only the label names the new fence. Taints that do not
- * name their fence share one text.
+ * earlier fence is still set, the next mark keeps that taint, and only the label names the new fence. Taints that do
+ * not name their fence share one text.
  */
 export const ownMark = ({
   taints,

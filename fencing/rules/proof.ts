@@ -27,7 +27,9 @@ export const vouchReasonWith = (
   { request, policy }: Pick<View, 'request' | 'policy'>,
 ): string | null => request.vouched ?? (policy.vouching === 'accepted' ? (record?.vouched ?? null) : null);
 
-/** Returns the same for the boot that the Node and the cloud show now. A statement about another boot does not count. */
+/**
+ * Returns the same for the boot that the Node and the cloud show now. A statement about another boot does not count.
+ */
 export const vouchReason = (view: View): string | null => {
   const { request, policy } = view;
   const vouched = isVouchedForAnotherBoot(view) ? null : request.vouched;
