@@ -1,6 +1,6 @@
 import { diagnose as diagnoseWith, type DiagnoseResult } from '../diagnose.ts';
 import type { NamingDependencies } from '../dependencies.ts';
-import { handlerWithDoctor, lambdaHandler, type LambdaFunction } from './lambda.ts';
+import { handlerWithDoctor, type LambdaFunction } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';
 
 /**
@@ -8,6 +8,6 @@ import { lazyDependencies } from './dependencies.ts';
  * `{"question": "status"}`. Its role only allows reads.
  */
 export const diagnose = (getDependencies: () => Promise<NamingDependencies>): LambdaFunction<DiagnoseResult> =>
-  lambdaHandler(diagnoseWith(getDependencies));
+  diagnoseWith(getDependencies);
 
 export const handler = handlerWithDoctor(lazyDependencies(), diagnose, false);

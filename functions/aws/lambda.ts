@@ -1,6 +1,6 @@
 import type { LambdaClient } from '@aws-sdk/client-lambda';
 import { z } from 'zod';
-import { Refused } from '../../fencing/model/errors.ts';
+import { CloudfenceError, Refused } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { withCloudfenceErrors } from '../../providers/aws/errors.ts';
 import { failureLine, publicMessage } from '../decision-log.ts';
@@ -13,12 +13,13 @@ import type { TimeLimit } from '../invocation.ts';
 export type LambdaFunction<Result> = (event: unknown, limit: TimeLimit) => Promise<Result>;
 
 /**
- * Returns a copy of the error without its stack, because Lambda returns the stack of a thrown error to the caller.
+ * Returns a copy of the error without its stack, because Lambda returns the stack of a thrown error to the caller. The
+ * name is Lambda's `errorType`. A deployed class has no readable name of its own.
  * https://docs.aws.amazon.com/lambda/latest/dg/nodejs-exceptions.html
  */
 const withoutStack = (error: unknown): Error => {
   const publicError = new Error(publicMessage(error));
-  publicError.name = error instanceof Error ? error.name : 'Error';
+  publicError.name = error instanceof CloudfenceError || !(error instanceof Error) ? 'CloudfenceError' : error.name;
   publicError.stack = '';
   return publicError;
 };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { answerSchema } from '../../diagnosis/answer.ts';
 import { diagnose as onAws } from '../../functions/aws/diagnose.ts';
+import { handlerWithDoctor } from '../../functions/aws/lambda.ts';
 import { diagnose } from '../../functions/diagnose.ts';
 import { stopped } from '../simulation/incidents.ts';
 import { installOver } from './install.ts';
@@ -48,5 +49,13 @@ describe('the function diagnose', () => {
   it.each([{ target: 'pod/a/b/c' }, { target: 7 }, { traget: 'pod/a/b' }, 'x'])('rejects %j', async (event) => {
     const { getDependencies, limit } = deployed();
     await expect(diagnose(getDependencies)(event, limit)).rejects.toThrow(/pod\/<namespace>\/<name>/);
+  });
+
+  it('tells the caller on Lambda what is wrong, and nothing about a log', async () => {
+    const its = installOver(stopped().world);
+    const handler = handlerWithDoctor(async () => its.dependencies, onAws, false);
+    await expect(
+      handler({ target: 'pod/a/b/c' }, { getRemainingTimeInMillis: () => 60_000 }),
+    ).rejects.toMatchObject({ name: 'CloudfenceError', message: expect.stringMatching(/^"pod\/a\/b\/c" is not pod/) });
   });
 });
