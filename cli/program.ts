@@ -272,6 +272,7 @@ const program = (terminal: Terminal, done: Done): Command => {
     .description('Fences Kubernetes Nodes whose cloud machine is proven off, and releases them after a fresh boot.')
     .version(manifest.version)
     .exitOverride()
+    .showHelpAfterError('Add --help to see the arguments, the options, and examples.')
     .configureOutput({
       writeOut: (text) => terminal.line(withoutLastBreak(text)),
       writeErr: (text) => terminal.complain(shorten(withoutLastBreak(text), LONGEST)),

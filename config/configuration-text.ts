@@ -11,6 +11,15 @@ import { type Configuration, configurationFrom } from './schema.ts';
 export const parseConfiguration = (text: string, source: string): Configuration =>
   configurationFrom(yamlIn(text, source) ?? {}, source);
 
+/** What a person looks for, by the codes of the parser (the package yaml, ErrorCode). */
+const WORDS: Readonly<Record<string, string>> = {
+  BAD_INDENT: 'the indentation differs from the lines above',
+  DUPLICATE_KEY: 'the key is there twice',
+  MISSING_CHAR: 'a bracket, a quote, a colon, or a comma is missing, or the indentation differs from the lines above',
+  TAB_AS_INDENT: 'a tab indents the line: use spaces',
+  UNEXPECTED_TOKEN: 'the text does not continue what is above: check the indentation and the quotes',
+};
+
 /**
  * Describes a YAML error by its code and its place. The parser's own message quotes the text there, which may be a
  * token.
@@ -21,7 +30,7 @@ const yamlFault = (
   { code, pos: [start] }: { readonly code: string; readonly pos: readonly [number, number] },
 ): string => {
   const { line, col } = counter.linePos(start);
-  return `${source}, line ${line}, column ${col}: is not valid YAML (${code})`;
+  return `${source}, line ${line}, column ${col}: is not valid YAML (${WORDS[code] ?? code})`;
 };
 
 /** Longer than any real configuration (characters). The parser may need minutes for a text of megabytes. */

@@ -162,7 +162,8 @@ const issuesOfClosestMember = (issue: z.core.$ZodIssue): readonly z.core.$ZodIss
  */
 const messageOf = (issue: z.core.$ZodIssue): string =>
   issue.code === 'unrecognized_keys'
-    ? `has unknown keys: ${issue.keys.map((key) => `"${/^[\w-]{0,40}/.exec(key)?.[0] ?? ''}"`).join(', ')}`
+    ? `has unknown keys: ${issue.keys.map((key) => `"${/^[\w-]{0,40}/.exec(key)?.[0] ?? ''}"`).join(', ')}; ` +
+      'docs/configuration.md lists the known ones'
     : issue.message;
 
 const inWords =

@@ -11,6 +11,7 @@ import {
   type NamedTarget,
   quoted,
   targetInWords,
+  TARGET_FORMS,
 } from './target.ts';
 import type { DiagnosedCluster } from './ports.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
@@ -96,7 +97,8 @@ const follow = async (target: NamedTarget, ports: SearchPorts): Promise<MachineC
 const nowhere = (target: NamedTarget, ports: SearchPorts): InvalidInput =>
   new InvalidInput(
     target.kind === 'disk'
-      ? `${quoted(target.id)} is neither an instance id nor a Node nor a volume in ${namesOf(ports)}`
+      ? `${quoted(target.id)} is neither an instance id nor a Node nor a volume in ${namesOf(ports)}: name a ` +
+          `machine by its id, or ${TARGET_FORMS}`
       : `there is no ${targetInWords(target)} in ${namesOf(ports)}`,
   );
 

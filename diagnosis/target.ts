@@ -17,7 +17,9 @@ export type NamedTarget =
 /** The target of a diagnosis. */
 export type Target = { readonly kind: 'everything' } | NamedTarget;
 
-const FORMS = 'pod/<namespace>/<name>, pvc/<namespace>/<name>, pv/<name>, node/<name>, or the id of a volume';
+/** The forms of a target, for people. */
+export const TARGET_FORMS =
+  'pod/<namespace>/<name>, pvc/<namespace>/<name>, pv/<name>, node/<name>, or the id of a volume';
 
 const NAMED: Readonly<Record<string, 'pod' | 'claim'>> = { pod: 'pod', pods: 'pod', pvc: 'claim', claim: 'claim' };
 const SINGLE: Readonly<Record<string, 'volume' | 'node'>> = { pv: 'volume', node: 'node', nodes: 'node' };
@@ -27,7 +29,7 @@ const LONGEST_SHOWN = 200;
 /** Quotes a person's input, shortened for people. */
 export const quoted = (text: string): string => JSON.stringify(shorten(text, LONGEST_SHOWN));
 
-const misspelled = (text: string): InvalidInput => new InvalidInput(`${quoted(text)} is not ${FORMS}`);
+const misspelled = (text: string): InvalidInput => new InvalidInput(`${quoted(text)} is not ${TARGET_FORMS}`);
 
 /** Parses a person's input. Without a namespace, a pod or a claim is in `default`. @throws InvalidInput */
 export const parseNamedTarget = (text: string): NamedTarget => {

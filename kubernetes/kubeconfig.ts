@@ -81,6 +81,12 @@ export const refuseSendingInClear = (server: string, proxied = false): void => {
   ]);
 };
 
+/** Returns the program of the current user's credential plugin. Its folder is left out, as it helps nobody. */
+const pluginNameIn = (config: KubeConfig): string => {
+  const { command } = z.object({ command: z.string() }).catch({ command: '' }).parse(config.getCurrentUser()?.exec);
+  return command.split('/').at(-1) ?? '';
+};
+
 /**
  * Returns an error with Cloudfence's own text and without a cause. A credential plugin may print the credential, and
  * the client quotes its output.
@@ -96,7 +102,10 @@ export const redactedKubeconfigError = (
     ]);
   const code = startFailureOf(caught);
   if (code !== null)
-    return new InvalidConfiguration([`the credential plugin of kubeconfig user ${user} cannot be started (${code})`]);
+    return new InvalidConfiguration([
+      `the credential plugin ${pluginNameIn(config)} of kubeconfig user ${user} cannot be started (${code}): ` +
+        'install it, or correct `command` in the kubeconfig',
+    ]);
   return new PermissionDenied(
     `the credential plugin of kubeconfig user ${user} returned no credential: run the plugin yourself to see ` +
       'its output',
@@ -164,6 +173,16 @@ const mergedKubeConfig = (texts: readonly KubeConfigText[]): KubeConfig => {
   return others.reduce(mergeInto, first);
 };
 
+const MOST_NAMES = 10;
+
+const noContext = (name: string | null, config: KubeConfig): string => {
+  const names = config.getContexts().map((context) => context.name);
+  const known = names.length === 0 ? 'it has no context at all' : `use one of ${names.slice(0, MOST_NAMES).join(', ')}`;
+  return name === null
+    ? `the kubeconfig has no current context: ${known}`
+    : `the kubeconfig has no context named ${name}: ${known}`;
+};
+
 /**
  * Selects the context by name, or uses the file's current one. The kubeconfig must contain the cluster and the user of
  * that context.
@@ -174,7 +193,7 @@ const choose = (config: KubeConfig, context: string | null): void => {
   const name = config.getCurrentContext();
   const chosen = name ? config.getContextObject(name) : null;
   const faults = [
-    ...(chosen ? [] : [`the kubeconfig has no context named ${name || '(none is current)'}`]),
+    ...(chosen ? [] : [noContext(name || null, config)]),
     ...(chosen && !config.getCurrentCluster() ? [`the kubeconfig has no cluster named ${chosen.cluster}`] : []),
     ...(chosen && !config.getCurrentUser() ? [`the kubeconfig has no user named ${chosen.user}`] : []),
   ];

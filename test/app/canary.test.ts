@@ -105,7 +105,7 @@ describe('a credential plugin', () => {
       ),
     );
     expect(error).toBeInstanceOf(InvalidConfiguration);
-    expect(String(error)).toContain('cannot be started (ENOENT)');
+    expect(String(error)).toContain('plugin nowhere of kubeconfig user u cannot be started (ENOENT): install it');
   });
 
   it('starts for no connection that is made ahead', async () => {

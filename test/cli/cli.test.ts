@@ -139,7 +139,7 @@ describe('usage and configuration', () => {
       ['fence', 'i-0123456789abcdef0', '--kubeconfig', '/nowhere'],
       /no kubeconfig exists at \/nowhere: give --kubeconfig, set KUBECONFIG/,
     ],
-    [['frobnicate'], /unknown command/],
+    [['frobnicate'], /unknown command 'frobnicate'\nAdd --help to see/],
     [['release'], /name a Node, or give --all/],
     [['release', 'node-1', '--all'], /not both/],
     [['release', 'node-1', '--accept', ''], /--accept requires a reason/],

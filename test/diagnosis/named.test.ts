@@ -124,7 +124,7 @@ describe('nothing is guessed:', () => {
     ['pvc/none', /there is no claim default\/none in sandbox/],
     ['pv/none', /there is no volume none in sandbox/],
     ['node/none', /there is no node none in sandbox/],
-    ['vol-0123', /neither an instance id nor a Node nor a volume in sandbox/],
+    ['vol-0123', /neither an instance id nor a Node nor a volume in sandbox: name a machine by its id, or pod\//],
     ['pod/a/b/c', /is not pod\/<namespace>\/<name>/],
     ['pod/default/..', /is not pod\/<namespace>\/<name>/],
   ])('%s is not there', async (target, words) => {

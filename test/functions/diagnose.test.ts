@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { answerSchema } from '../../diagnosis/answer.ts';
 import { diagnose as onAws } from '../../functions/aws/diagnose.ts';
-import { handlerWithDoctor } from '../../functions/aws/lambda.ts';
+import { lambdaHandler } from '../../functions/aws/lambda.ts';
 import { diagnose } from '../../functions/diagnose.ts';
 import { stopped } from '../simulation/incidents.ts';
 import { installOver } from './install.ts';
@@ -53,9 +53,10 @@ describe('the function diagnose', () => {
 
   it('tells the caller on Lambda what is wrong, and nothing about a log', async () => {
     const its = installOver(stopped().world);
-    const handler = handlerWithDoctor(async () => its.dependencies, onAws, false);
-    await expect(
-      handler({ target: 'pod/a/b/c' }, { getRemainingTimeInMillis: () => 60_000 }),
-    ).rejects.toMatchObject({ name: 'CloudfenceError', message: expect.stringMatching(/^"pod\/a\/b\/c" is not pod/) });
+    const handler = lambdaHandler(onAws(async () => its.dependencies));
+    await expect(handler({ target: 'pod/a/b/c' }, { getRemainingTimeInMillis: () => 60_000 })).rejects.toMatchObject({
+      name: 'CloudfenceError',
+      message: expect.stringMatching(/^"pod\/a\/b\/c" is not pod/),
+    });
   });
 });

@@ -25,7 +25,7 @@ describe('a kubeconfig', () => {
 
   it('that names a missing entry is refused with that name', () => {
     expect(() => linkFromKubeConfig(content, 'torn')).toThrow(/no cluster named red[^]*no user named nobody/);
-    expect(() => linkFromKubeConfig(content, 'violet')).toThrow('no context named violet');
+    expect(() => linkFromKubeConfig(content, 'violet')).toThrow('no context named violet: use one of');
   });
 
   it.each(['', '{', '- a\n- b', '{"clusters":[{"name":1}]}'])('that is not a kubeconfig is refused: %j', (text) => {
