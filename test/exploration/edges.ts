@@ -12,6 +12,7 @@ import {
   mayTakeTime,
   newRelease,
   newRun,
+  newVouched,
   type Question,
   questionsOf,
   replyTo,
@@ -38,7 +39,7 @@ import {
   runText,
 } from './runs.ts';
 import { numbered, onceEach, onceFor, stateKeys } from './state-table.ts';
-import { afterWord, spend } from './surroundings.ts';
+import { afterVouch, afterWord, spend } from './surroundings.ts';
 import { stepInWords, TIME_PASSES } from './story.ts';
 import type { World } from './world.ts';
 
@@ -109,7 +110,7 @@ const answerEdges = ({ scenario, worlds, runs, answers }: Numbers) => {
   const repliesOf = onceEach<{ readonly says: string; readonly run: number; readonly sweep: number | null }>;
   const replies = { received: repliesOf(), underway: repliesOf() };
   const sweeps = numbered<Sweep>(JSON.stringify);
-  const claimed = onceFor<number>();
+  const claimed = onceEach<number>();
   const swept = onceEach<Pick<WorldEdge, 'world' | 'breaks'>>();
   const answerTo = (world: number, question: Question): number | null =>
     answered[question](world, () => {
@@ -134,10 +135,14 @@ const answerEdges = ({ scenario, worlds, runs, answers }: Numbers) => {
     const reply = answer === null ? null : replyIn(number, answer, becomes);
     if (!reply) return null;
     const { says, run, sweep } = reply;
-    const after = question === 'reserve' ? afterClaim(world) : world;
+    const after = question === 'reserve' ? afterClaim(world, number) : world;
     return { says, run, wrote: false, ...(sweep === null ? { world: after, breaks: null } : afterSweep(after, sweep)) };
   };
-  const afterClaim = (world: number): number => claimed(world, () => worlds.numberOf(countedIn(worlds.valueOf(world))));
+  const afterClaim = (world: number, number: number): number =>
+    claimed(world, number, () => {
+      const run = runs.valueOf(number);
+      return run === null ? world : worlds.numberOf(countedIn(worlds.valueOf(world), run));
+    });
   const afterSweep = (world: number, sweep: number): Pick<WorldEdge, 'world' | 'breaks'> =>
     swept(world, sweep, () => {
       const before = worlds.valueOf(world);
@@ -222,14 +227,23 @@ const runEdges = (numbers: Numbers) => {
   const acts = actEdges(numbers);
   const first = runs.numberOf(newRun(scenario));
   const restedRuns = onceFor<number>();
-  const released = onceFor<readonly RunEdge[]>();
-  const onWord = (world: number): readonly RunEdge[] =>
-    released(world, () => {
-      const after = afterWord(worlds.valueOf(world));
-      if (!after) return [];
-      const run = runs.numberOf(newRelease(scenario));
-      const says = 'begins for a person, who ends the fence on their word';
-      return [{ says, world: worlds.numberOf(after), wrote: false, breaks: null, run }];
+  const stated = onceFor<readonly RunEdge[]>();
+  const edgeOf = (says: string, after: World | null, begins: (world: World) => RunAt): readonly RunEdge[] =>
+    after
+      ? [{ says, world: worlds.numberOf(after), wrote: false, breaks: null, run: runs.numberOf(begins(after)) }]
+      : [];
+  /** What people state, each with the run that begins for them. */
+  const onStatement = (number: number): readonly RunEdge[] =>
+    stated(number, () => {
+      const world = worlds.valueOf(number);
+      return [
+        ...edgeOf('begins for a person, who ends the fence on their word', afterWord(world), () =>
+          newRelease(scenario),
+        ),
+        ...edgeOf('begins for a person, who states that the machine is off', afterVouch(world), (after) =>
+          newVouched(after, scenario),
+        ),
+      ];
     });
   const movesOf = (world: number, number: number, run: RunAt): readonly RunEdge[] => {
     if (run.at === 'act') return acts(world, number, run);
@@ -242,7 +256,7 @@ const runEdges = (numbers: Numbers) => {
   };
   return (world: number, number: number): readonly RunEdge[] => {
     const run = runs.valueOf(number);
-    if (run === null) return [{ says: 'begins', world, wrote: false, breaks: null, run: first }, ...onWord(world)];
+    if (run === null) return [{ says: 'begins', world, wrote: false, breaks: null, run: first }, ...onStatement(world)];
     const moves = movesOf(world, number, run);
     return [...moves, { says: 'is killed', world, wrote: false, breaks: null, run: NOBODY }];
   };

@@ -19,7 +19,7 @@ import { stepInWords } from './story.ts';
 import { answered, type Asking, begin, callsOf, type Half, learned, type Read, type RunAt, type Slow } from './runs.ts';
 import { events } from './surroundings.ts';
 import { afterTime, NOW, TICK_MS } from './time.ts';
-import { type Assumption, tickLater, type World } from './world.ts';
+import { type Assumption, isUp, tickLater, type World } from './world.ts';
 
 export interface Scenario {
   readonly name: string;
@@ -129,7 +129,11 @@ const admissionIn = ({ cap }: World): Admission => ({
 });
 
 /** Returns the world after a claim. A fence that the cap admits is counted. */
-export const countedIn = (world: World): World => (world.cap === 'open' ? { ...world, cap: 'counted' } : world);
+export const countedIn = (world: World, run: RunAt): World => {
+  if (world.cap === 'open') return { ...world, cap: 'counted' };
+  const isByBoot = world.cap === 'by boot' && run.at === 'question' && run.command.do === 'reserve';
+  return isByBoot ? { ...world, reserved: run.command.reservation.boot } : world;
+};
 
 /** Returns the answer to a question in this world. Null if there is none. */
 export const answerIn = (world: World, to: Question, cloud: ExploredCloud): Answer | null => {
@@ -272,6 +276,7 @@ export const sweptBy = (world: World, { generation, sawTaint }: Sweep, scenario:
 const afterMark = (effect: World): World => ({
   ...effect,
   swept: false,
+  offSinceMark: effect.offSinceMark === null ? null : !isUp(effect) && effect.machine.power !== 'starting',
   word: effect.word && {
     ...effect.word,
     laterFence: effect.word.laterFence || effect.machine.boot > effect.word.start,
@@ -307,7 +312,19 @@ export const effectOf = (world: World, step: Step, scenario: Scenario): Change |
   return { says: `takes effect: ${stepInWords(step)}`, world: after, breaks };
 };
 
-export const newRun = ({ policy, cloud }: Scenario): RunAt => begin(policy, cloud, null);
+export const newRun = ({ policy, cloud }: Scenario): RunAt => begin(policy, cloud);
 
 /** Returns the run of a person who ends the fence with `release --accept`. */
-export const newRelease = ({ policy, cloud }: Scenario): RunAt => begin(policy, cloud, 'looked at the machine');
+export const newRelease = ({ policy, cloud }: Scenario): RunAt =>
+  begin(policy, cloud, { accepted: 'looked at the machine' });
+
+/**
+ * Returns the run of a person who states that the machine is off (`assertOff`). It reads the machine at once: nothing
+ * shows what has happened between the statement and the first read.
+ */
+export const newVouched = (world: World, { policy, cloud }: Scenario): RunAt => {
+  const run = begin(policy, cloud, { vouched: 'the machine is off' });
+  const answer = answerIn(world, 'machine', cloud);
+  if (run.at !== 'question' || !answer) throw new Error('a run reads the machine first');
+  return replyTo(run, answer, true).run;
+};

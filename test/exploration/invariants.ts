@@ -1,10 +1,10 @@
 import type { Policy } from '../../fencing/model/policy.ts';
 import { type Step, stepProperties } from '../../fencing/model/steps.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
-import { FENCED_LABEL, OPT_OUT_LABEL } from '../../kubernetes/names.ts';
+import { FENCED_LABEL, OPT_OUT_LABEL, QUARANTINE } from '../../kubernetes/names.ts';
 import { BY_HAND } from './surroundings.ts';
 import { bootIdOf, isTaintedByUs } from './facts.ts';
-import { type Assumption, isAskedOfEarlierNode, isGone, type NodeState, type World } from './world.ts';
+import { type Assumption, isAskedOfEarlierNode, isGone, isVouchedFor, type NodeState, type World } from './world.ts';
 
 /** What must hold in every state of every schedule. */
 export const invariants = [
@@ -16,6 +16,8 @@ export const invariants = [
   'lift-after-start',
   // Nothing destructive takes effect without a proof that is young enough.
   'act-under-proof',
+  // Nothing destructive takes effect on a machine whose memory is kept, but by a person's word about this very start.
+  'act-under-word',
   // No step takes effect on a Node, or in a boot, for which it was not decided.
   'nothing-of-another-boot',
   // A release removes only the fence that it is for, and only once the Node shows another boot.
@@ -26,6 +28,10 @@ export const invariants = [
   'power-off-by-policy',
   // No machine is powered off while another Node may be its own.
   'unclaimed-power-off',
+  // No machine is powered off whose kubelet reaches the API server.
+  'reachable-stays-on',
+  // No pod is deleted from a Node that is not in quarantine.
+  'mark-first',
   // A taint that a person removed does not come back in that boot, and the fence does not continue.
   'removed-stays-removed',
   // Nothing destructive happens while a person has paused Cloudfence.
@@ -47,16 +53,23 @@ export type Broken = (typeof broken)[number];
 /** How long a proof justifies a call (ticks). */
 export const PROOF_TICKS = 2;
 
-/** Returns whether the disk was taken from the machine while its guest wrote to it. */
+/**
+ * Returns whether the disk was taken from the machine while its guest wrote to it. Whoever states that a machine is off
+ * whose memory is kept also states that this memory does not write any more.
+ */
 const takenFromWriter = (before: World, after: World): boolean =>
-  before.disk === 'here' && after.disk !== 'here' && before.machine.writes;
+  before.disk === 'here' &&
+  after.disk !== 'here' &&
+  before.machine.writes &&
+  before.vouched?.kernel !== before.machine.kernel;
 
 const mayRun = ({ machine: { power } }: World): boolean =>
   power === 'running' || power === 'starting' || power === 'stopping';
 
-/** Returns whether our taint is on the Node of a machine that runs although a run has ended since. */
+/** Returns whether our taint is on the Node of a machine that runs, or may resume, although a run has ended since. */
 const isTaintedAnyway = (world: World): boolean =>
-  (world.machine.power === 'running' || (world.machine.power === 'off' && world.machine.hibernates)) &&
+  (world.machine.power === 'running' ||
+    (world.machine.power === 'off' && world.machine.hibernates && !isVouchedFor(world))) &&
   world.swept &&
   world.node !== null &&
   isTaintedByUs(world.node);
@@ -76,6 +89,14 @@ const isWithoutProof = (world: World, { staleness, transit }: Assumption): boole
   (isAskedOfEarlierNode(world)
     ? world.node?.boot === world.machine.kernel
     : world.machine.started >= staleness + PROOF_TICKS + transit);
+
+/** The machine may have been started, and hibernated, after the proof was read, within the proof's age. */
+const isWithoutWord = (world: World, { staleness, transit }: Assumption, { vouching }: Policy): boolean =>
+  world.machine.power === 'off' &&
+  world.machine.hibernates &&
+  world.asked === 'about it' &&
+  world.machine.started >= staleness + PROOF_TICKS + transit &&
+  !(isVouchedFor(world) && vouching === 'accepted');
 
 /** Steps that write what holds for one boot only. */
 const OF_ONE_BOOT: ReadonlySet<Step['do']> = new Set<Step['do']>(['mark', 'park', 'release-node', 'delete-node']);
@@ -133,8 +154,17 @@ const begins = (step: Step): boolean => step.do === 'power-off' || (step.do === 
 const forbiddenBy = (step: Step, world: World, assumption: Assumption): Invariant | null => {
   if (stepProperties[step.do].destructive && isLong(world.paused, assumption)) return 'pause-holds';
   if (begins(step) && isLong(world.optedOut, assumption)) return 'opt-out-holds';
-  return begins(step) && world.cap !== 'counted' ? 'cap-holds' : null;
+  return isUncounted(step, world) ? 'cap-holds' : null;
 };
+
+/**
+ * Returns whether the step begins what the ledger does not count. Where the ledger counts by boot, a mark that keeps the
+ * taint of an earlier boot is a beginning, too.
+ */
+const isUncounted = (step: Step, { cap, reserved }: World): boolean =>
+  cap === 'by boot'
+    ? step.do === 'mark' && step.record.released === null && step.record.generation !== reserved
+    : begins(step) && cap !== 'counted';
 
 const isOurs = (key: string): boolean => key.includes('cloudfence') && key !== OPT_OUT_LABEL;
 
@@ -154,24 +184,43 @@ export const takesForeign = (before: World, after: World): Invariant | null =>
   before.node && after.node && foreignOn(before.node) !== foreignOn(after.node) ? 'nothing-foreign-taken' : null;
 
 /** Returns what a power-off breaks. A survey that was made before another Node registered may still count. */
-const powersOffWrongly = ({ rival }: World, assumption: Assumption, policy: Policy): Invariant | null => {
+const powersOffWrongly = ({ rival, readyFor }: World, assumption: Assumption, policy: Policy): Invariant | null => {
   if (policy.unreachable !== 'power-off') return 'power-off-by-policy';
+  if (isLong(readyFor ?? null, assumption)) return 'reachable-stays-on';
   return isLong(rival?.age ?? null, assumption) ? 'unclaimed-power-off' : null;
 };
 
 /**
- * Returns whether the machine has been off since the mark that the step lifts. A machine that has been started since has
- * another kernel than the Node shows, or has posted another boot than the record names.
+ * Returns whether the machine has been off since the mark. Where the world does not track that, a machine that has been
+ * started since has another kernel than the Node shows.
  */
-const liftsTooEarly = (step: Step, { machine, node, asked }: World): boolean =>
-  step.do === 'lift-out-of-service' &&
-  step.record?.phase === 'lifted' &&
-  node !== null &&
-  step.record.bootID === bootIdOf(node) &&
-  node.boot === machine.kernel &&
+const isOffSinceMark = ({ machine, node, offSinceMark }: World): boolean =>
   (machine.power === 'off' || machine.power === 'gone' || machine.power === 'forgotten') &&
   !machine.hibernates &&
-  asked === 'about it';
+  (offSinceMark ?? node?.boot === machine.kernel);
+
+/**
+ * Returns whether the step lifts the mark of a machine that has been off since. A Node that has posted another boot than
+ * the record names is another matter.
+ */
+const liftsTooEarly = (step: Step, world: World): boolean =>
+  step.do === 'lift-out-of-service' &&
+  step.record?.phase === 'lifted' &&
+  world.node !== null &&
+  step.record.bootID === bootIdOf(world.node) &&
+  isOffSinceMark(world) &&
+  world.asked === 'about it';
+
+/**
+ * Returns whether the step deletes a pod that the scheduler would place on the same Node again. A call may still be under
+ * way when a person takes the quarantine off, or ends the fence.
+ */
+const deletesUnmarked = (step: Step, { node, removed, word }: World): boolean =>
+  step.do === 'delete-pod' &&
+  node !== null &&
+  removed === null &&
+  word === null &&
+  !node.taints.some(({ key }) => key === QUARANTINE.key);
 
 /** Returns what a step of Cloudfence breaks by taking effect in this world. */
 export const brokenBy = (
@@ -183,7 +232,9 @@ export const brokenBy = (
   if (forbidden) return forbidden;
   if (step.do === 'power-off') return powersOffWrongly(world, assumption, policy);
   if (stepProperties[step.do].destructive && isWithoutProof(world, assumption)) return 'act-under-proof';
+  if (stepProperties[step.do].destructive && isWithoutWord(world, assumption, policy)) return 'act-under-word';
   if (isOfAnotherBoot(step, world)) return 'nothing-of-another-boot';
+  if (deletesUnmarked(step, world)) return 'mark-first';
   if (liftsTooEarly(step, world)) return 'lift-after-start';
   if (releasesTooMuch(step, world)) return 'release-after-return';
   if (step.do === 'delete-node' && isOfLiveMachine(world)) return 'no-live-node-deleted';

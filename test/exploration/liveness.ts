@@ -14,7 +14,7 @@ import {
 } from './explore.ts';
 import { parseRecord } from '../../fencing/model/record.ts';
 import { OPT_OUT_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
-import { isTaintedByUs } from './facts.ts';
+import { bootIdOf, isTaintedByUs } from './facts.ts';
 import { named } from './effects.ts';
 import { acted, begun, callsOf, type RunAt, runLater } from './runs.ts';
 import { progress } from './surroundings.ts';
@@ -86,7 +86,7 @@ export const moveOn = (world: World, run: RunAt, scenario: Scenario): Step => {
     if (!answer) throw new Error(`nobody answers ${JSON.stringify(run.command)}`);
     const reply = replyTo(run, answer, true);
     return {
-      world: answer.to === 'reserve' ? countedIn(world) : world,
+      world: answer.to === 'reserve' ? countedIn(world, run) : world,
       run: reply.run,
       says: `the run ${reply.says}${doesNext(reply.run)}`,
     };
@@ -117,6 +117,8 @@ const runToEnd = (from: World, scenario: Scenario): Recovery => {
 
 const isOurs = (key: string): boolean => key.includes('cloudfence') && key !== OPT_OUT_LABEL;
 
+const OUR_TAINT = 'our out-of-service taint';
+
 /** Returns what Cloudfence has left on the Node. */
 const ours = ({ node }: World): readonly string[] =>
   node === null
@@ -125,7 +127,7 @@ const ours = ({ node }: World): readonly string[] =>
         ...Object.keys(node.labels).filter(isOurs),
         ...Object.keys(node.annotations).filter(isOurs),
         ...node.taints.map(({ key }) => key).filter(isOurs),
-        ...(isTaintedByUs(node) ? ['our out-of-service taint'] : []),
+        ...(isTaintedByUs(node) ? [OUR_TAINT] : []),
       ];
 
 /**
@@ -139,16 +141,27 @@ const mayStay = ({ machine }: World, { annotations }: NodeState): boolean => {
   return record !== null && record.generation !== null && isUnknown;
 };
 
+/**
+ * Returns what must not stay on the Node of a machine that runs. A machine that was fenced on a person's statement, and
+ * has resumed from memory since, shows the boot that was fenced: its quarantine waits for another one.
+ */
+const leftBehind = (world: World): readonly string[] => {
+  const { node } = world;
+  const record = node && parseRecord(node.annotations[RECORD_ANNOTATION] ?? '');
+  const waits = record?.vouched != null && record.bootID === bootIdOf(node ?? { boot: 0 });
+  return waits ? ours(world).filter((what) => what === OUR_TAINT) : ours(world);
+};
+
 /** Returns what is still missing in a world that has recovered, or null. */
 export const missingIn = (world: World): string | null => {
   const { node, machine, pod, neighbor, attachment, disk } = world;
   // Nothing proves that a machine runs, or is off, if nobody knows it.
   const isKnown = world.asked === 'about it';
   if (machine.power === 'running' && isKnown) {
-    const left = ours(world);
+    const left = leftBehind(world);
     return left.length > 0 ? `the machine runs, and its Node still has ${left.join(', ')}` : null;
   }
-  if (node && isTaintedByUs(node)) return 'our out-of-service taint stays although everything is free';
+  if (node && isTaintedByUs(node)) return `${OUR_TAINT} stays although everything is free`;
   // A person who removes a fence has the last word about this boot, and one who opts a Node out about this Node.
   if (world.removed !== null || world.optedOut !== null) return null;
   // Nothing proves that a machine is off if its memory is kept.

@@ -60,11 +60,18 @@ export interface Half {
 /** The questions whose answers take time in a scenario. */
 export type Slow = ReadonlySet<'machine' | 'cluster' | 'recheck' | 'witness' | 'survey-connectivity'>;
 
-/** `accepted`: the statement of a person for whom the run ends the fence, or null. */
-export const begin = (policy: Policy, { machine, identityRules }: ExploredCloud, accepted: string | null): RunAt =>
+/**
+ * `accepted`: the statement of a person for whom the run ends the fence, or null. `vouched`: the statement of a person
+ * that the machine is off, or null.
+ */
+export const begin = (
+  policy: Policy,
+  { machine, identityRules }: ExploredCloud,
+  { accepted = null, vouched = null }: { readonly accepted?: string | null; readonly vouched?: string | null } = {},
+): RunAt =>
   waiting(
     startRun({
-      request: { machine, intent: accepted === null ? 'fence' : 'release', accepted, vouched: null },
+      request: { machine, intent: accepted === null ? 'fence' : 'release', accepted, vouched },
       policy,
       identityRules,
       runId: RUN_ID,
@@ -178,6 +185,7 @@ const canonical = (known: RunState): RunState => ({
     leaseSince: known.memory.leaseSince === null ? null : notOlder(known.memory.leaseSince),
     firstStopping: known.memory.firstStopping && { ...known.memory.firstStopping, at: LONG_AGO.wall },
     connectivity: connectivityOf(known.memory),
+    vouchedSince: known.memory.firstBoot === undefined ? known.memory.vouchedSince : null,
     polls: 0,
     marks: 0,
     markIsNew: markIsNewTo(known),
@@ -437,5 +445,6 @@ export const runText = (run: RunAt): string => {
   const { request, machine, cluster, record, memory, proofRenewed, cleared, resumeAt } = run.known;
   const read = [readText(machine), readText(cluster), numberOf(record)];
   const text = JSON.stringify([run.at, read, memoryText(memory), proofRenewed, cleared, resumeAt, waitsFor(run)]);
-  return request.accepted === null ? text : `${request.accepted}: ${text}`;
+  const statement = request.accepted ?? request.vouched;
+  return statement === null ? text : `${statement}: ${text}`;
 };

@@ -5,8 +5,8 @@ import type { Scenario } from './explore.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import type { Story } from './story.ts';
 import { OLDEST_TICKS } from './time.ts';
-import { leftAfter, settledOff } from './left-fences.ts';
-import { type Assumption, type Budget, healthy, type World } from './world.ts';
+import { leftAfter, leftVouched, settledHibernated, settledOff } from './left-fences.ts';
+import { type Assumption, type Budget, healthy, LONG_AGO_TICKS, type World } from './world.ts';
 
 /**
  * The assumption of the design, in seconds: a cloud that still says off 1 s after a start began, a call that is 1 s on
@@ -17,17 +17,28 @@ export const assumed: Assumption = { staleness: 1, transit: 1, bootToPost: 4, bo
 
 interface Special extends Partial<Pick<Scenario, 'runs' | 'slow' | 'assumption' | 'cloud' | 'policy'>> {
   /**
-   * Where the scenario begins: in a healthy cluster, after Kubernetes has noticed that the machine is off, or right
-   * after a run took this step and died.
+   * Where the scenario begins: in a healthy cluster, after Kubernetes has noticed that the machine is off or hibernated,
+   * or right after a run took this step and died. `vouched`: right after the mark of a hibernated machine, of which a
+   * person has stated that it is off.
    */
-  readonly from?: 'healthy' | 'off' | Step['do'];
+  readonly from?: 'healthy' | 'off' | 'hibernated' | 'vouched' | Step['do'];
   /** What is different there. */
   readonly but?: Partial<World> | ((start: World) => Partial<World>);
 }
 
 const startOf = (from: NonNullable<Special['from']>, scenario: Scenario): World => {
-  if (from === 'healthy') return healthy({});
-  return from === 'off' ? settledOff(scenario) : leftAfter(from, scenario);
+  switch (from) {
+    case 'healthy':
+      return healthy({});
+    case 'off':
+      return settledOff(scenario);
+    case 'hibernated':
+      return settledHibernated(scenario);
+    case 'vouched':
+      return leftVouched(scenario);
+    default:
+      return leftAfter(from, scenario);
+  }
 };
 
 const scenario = (
@@ -69,6 +80,7 @@ const datedLongAgo = ({ machine, lease }: World): Partial<World> => ({
 });
 
 const powersOff: Policy = { ...defaultPolicy, unreachable: 'power-off' };
+const acceptsVouching: Policy = { ...defaultPolicy, vouching: 'accepted' };
 
 /** What happens to the machine. */
 const machines: readonly Scenario[] = [
@@ -511,6 +523,57 @@ const accepted: readonly Scenario[] = [
   ),
 ];
 
+const RESUMES = 'It may resume, and be hibernated again.';
+const maybeAgain: Partial<Budget> = { starts: 1, hibernations: 1 };
+
+/** A person states that a hibernated machine is off (`assertOff`), at any moment at which it is. */
+const vouched: readonly Scenario[] = [
+  scenario(
+    'vouched',
+    `The machine is hibernated, and a person states that it is off. ${RESUMES}`,
+    { ...maybeAgain, vouches: 1 },
+    { from: 'hibernated', policy: acceptsVouching },
+  ),
+  scenario(
+    'vouched-and-refused',
+    'The machine is hibernated, and a person states that it is off, although the configuration does not allow it.',
+    { vouches: 1 },
+    { from: 'hibernated' },
+  ),
+];
+
+/** The same on other clouds, and where the run of that person died right after the mark. */
+const vouchedElsewhere: readonly Scenario[] = [
+  scenario(
+    'azure-vouched',
+    'The same on Azure.',
+    { ...maybeAgain, vouches: 1 },
+    { from: 'hibernated', policy: acceptsVouching, cloud: azureManaged },
+  ),
+  scenario(
+    'google-vouched',
+    'The same on Google Cloud.',
+    { ...maybeAgain, vouches: 1 },
+    { from: 'hibernated', policy: acceptsVouching, cloud: gce },
+  ),
+  scenario(
+    'left-vouched',
+    `A run for a person who stated that a hibernated machine is off died right after the mark. ${RESUMES}`,
+    maybeAgain,
+    { from: 'vouched', policy: acceptsVouching },
+  ),
+];
+
+/** The ledger counts each boot of the machine. */
+const countedBoots: readonly Scenario[] = [
+  scenario(
+    'cap-and-restart',
+    'The machine is off, and is started and stopped again. The ledger counts each boot. No second passes.',
+    { starts: 1, stops: 1 },
+    { from: 'off', but: { cap: 'by boot', ticksLeft: 0 } },
+  ),
+];
+
 /** Reads that take time: any time passes between a question, its answer, and the moment at which a run receives it. */
 const slowReads: readonly Scenario[] = [
   scenario(
@@ -594,6 +657,19 @@ export const larger: readonly Scenario[] = [
     { runs: 2, from: 'park' },
   ),
   scenario(
+    'power-off-and-reconnect',
+    'The kubelet is cut off and may reach the API server again, and the policy is to power the machine off.',
+    { cuts: 1 },
+    { policy: powersOff, but: { readyFor: LONG_AGO_TICKS } },
+  ),
+  ...vouchedElsewhere,
+  scenario(
+    'two-runs-left-marked-and-restarted',
+    'A run died right after the mark. The machine is started and stopped again, while two runs look. No second passes.',
+    { starts: 1, stops: 1 },
+    { runs: 2, from: 'mark', but: (world) => ({ ...datedLongAgo(world), ticksLeft: 0, offSinceMark: true }) },
+  ),
+  scenario(
     'slow-survey',
     'The kubelet is cut off, the policy is to power the machine off, another Node registers that may be its own, and the survey of all Nodes takes time.',
     { cuts: 1, claims: 1 },
@@ -621,6 +697,8 @@ export const scenarios: readonly Scenario[] = [
   ...claimedMachines,
   ...people,
   ...accepted,
+  ...vouched,
+  ...countedBoots,
   ...slowReads,
 ];
 

@@ -18,6 +18,7 @@ import {
   shownBy,
   withMachine,
   withNode,
+  withReadiness,
   type World,
 } from './world.ts';
 
@@ -48,6 +49,7 @@ const started = (before: World, after: World, change: Partial<World['machine']>)
   wasOff: 0,
   shownOff: shownBy(before),
   swept: false,
+  offSinceMark: before.offSinceMark === null ? null : false,
 });
 
 const machine: readonly Event[] = [
@@ -162,7 +164,10 @@ const kubelet: readonly Event[] = [
     happens: (world, { assumption: { bootToPost } }) =>
       postsAnything(world) && world.machine.started >= bootToPost
         ? renewedIfNeeded(
-            withNode(world, { boot: world.machine.kernel, incarnation: world.machine.incarnation, ready: true }),
+            withReadiness(
+              withNode(world, { boot: world.machine.kernel, incarnation: world.machine.incarnation }),
+              true,
+            ),
           )
         : null,
   },
@@ -238,7 +243,7 @@ const controllers: readonly Event[] = [
     says: 'the node controller sets the Node to NotReady',
     happens: (world) =>
       world.node?.ready && world.lease.age > 1 && !(isUp(world) && world.connected)
-        ? withNode(world, { ready: false })
+        ? withReadiness(world, false)
         : null,
   },
   {
@@ -369,6 +374,12 @@ const people: readonly Event[] = [
 export const afterWord = (world: World): World | null => {
   const after = isMarked(world.node) ? spend(world, 'accepts') : null;
   return after && { ...after, word: { start: after.machine.boot, laterFence: false } };
+};
+
+/** Returns the world in which a person has just stated that the machine is off. Null if nobody does. */
+export const afterVouch = (world: World): World | null => {
+  const after = world.machine.power === 'off' ? spend(world, 'vouches') : null;
+  return after && { ...after, vouched: { start: after.machine.boot, kernel: after.machine.kernel } };
 };
 
 const settings: readonly Event[] = [

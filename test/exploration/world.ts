@@ -73,6 +73,8 @@ export interface Budget {
   readonly removals: number;
   /** A person ends the fence with `release --accept`. */
   readonly accepts: number;
+  /** A person states that the machine is off (`assertOff`). */
+  readonly vouches: number;
   /** Calls that fail, and answers that are lost. */
   readonly faults: number;
 }
@@ -117,6 +119,8 @@ export interface World {
    * fence has begun in a later one.
    */
   readonly word: { readonly start: number; readonly laterFence: boolean } | null;
+  /** The start of the machine, and the boot of its kernel, of which a person has stated that they are over (`assertOff`). */
+  readonly vouched: { readonly start: number; readonly kernel: number } | null;
   /** How long ago a person paused Cloudfence, or null. */
   readonly paused: number | null;
   /** How long ago a person opted the Node out, or null. */
@@ -132,8 +136,14 @@ export interface World {
    * one that names this machine, too. Its age counts from when it registered.
    */
   readonly rival: { readonly says: 'nothing yet' | 'this machine'; readonly age: number } | null;
-  /** Whether the ledger counts this fence, or has room for it. */
-  readonly cap: 'counted' | 'open' | 'reached';
+  /** How long the Node has been Ready. Null while it is not. Absent in a scenario that does not track it. */
+  readonly readyFor?: number | null;
+  /** Whether the ledger counts this fence, or has room for it. `by boot`: it counts the boot that was reserved last. */
+  readonly cap: 'counted' | 'open' | 'reached' | 'by boot';
+  /** The boot that was reserved last, as the cloud names it. Null unless the ledger counts by boot. */
+  readonly reserved: string | null;
+  /** Whether the machine has been off ever since the latest mark took effect. Null in a scenario that does not track it. */
+  readonly offSinceMark: boolean | null;
   /** Counts the Nodes that this machine's kubelet has registered. */
   readonly nodes: number;
   /** How many ticks may still pass, or null for any number. Who recovers has all the time that it takes. */
@@ -163,7 +173,7 @@ const older = (age: number): number => Math.min(age + 1, OLDEST_TICKS);
 const mayShowOff = (world: World): boolean => world.machine.power === 'off' || isGone(world) || world.wasOff !== null;
 
 /** By then, no call is under way that left before a person intervened. */
-const LONG_AGO_TICKS = 6;
+export const LONG_AGO_TICKS = 6;
 
 const sinceIntervention = (age: number): number => Math.min(age + 1, LONG_AGO_TICKS);
 
@@ -193,6 +203,7 @@ export const tickLater = (world: World, { staleness, bootToMount }: Assumption):
     optedOut: world.optedOut === null ? null : sinceIntervention(world.optedOut),
     ticksLeft: world.ticksLeft && world.ticksLeft - 1,
     rival: world.rival && { ...world.rival, age: sinceIntervention(world.rival.age) },
+    ...(world.readyFor != null && { readyFor: sinceIntervention(world.readyFor) }),
     lease: { ...lease, age: older(lease.age) },
   });
 };
@@ -236,6 +247,9 @@ export const detached = (world: World, { countsDetaches }: ExploredCloud): World
 
 export const isUp = ({ machine: { power } }: World): boolean => power === 'running' || power === 'stopping';
 
+/** Returns whether a person has stated that the machine is off, and it has not been started since. */
+export const isVouchedFor = ({ vouched, machine: { boot } }: World): boolean => vouched?.start === boot;
+
 export const isGone = ({ machine: { power } }: World): boolean => power === 'gone' || power === 'forgotten';
 
 export const withMachine = (world: World, change: Partial<Machine>): World => ({
@@ -245,6 +259,12 @@ export const withMachine = (world: World, change: Partial<Machine>): World => ({
 
 export const withNode = (world: World, change: Partial<NodeState>): World =>
   world.node ? { ...world, node: { ...world.node, ...change } } : world;
+
+/** Returns the world in which the Node is Ready from now on, or not any more. */
+export const withReadiness = (world: World, ready: boolean): World => ({
+  ...withNode(world, { ready }),
+  ...(world.readyFor !== undefined && { readyFor: ready ? (world.readyFor ?? 0) : null }),
+});
 
 /** A machine that has been up for this long booted before anything that matters. */
 const LONG_UP_TICKS = 99;
@@ -282,11 +302,14 @@ export const healthy = (budget: Partial<Budget>): World => ({
   swept: true,
   removed: null,
   word: null,
+  vouched: null,
   paused: null,
   optedOut: null,
   asked: 'about it',
   rival: null,
   cap: 'counted',
+  reserved: null,
+  offSinceMark: null,
   nodes: 1,
   ticksLeft: null,
   latestFence: 0,
@@ -308,6 +331,7 @@ export const healthy = (budget: Partial<Budget>): World => ({
     renewals: 0,
     removals: 0,
     accepts: 0,
+    vouches: 0,
     faults: 0,
     ...budget,
   },
