@@ -1,7 +1,7 @@
 import type { V1Node, V1Taint } from '@kubernetes/client-node/dist/gen/index.js';
 import { fenceInBoot, type FirstStopping, type Tombstone } from '../fencing/model/cluster-facts.ts';
 import { Refused } from '../fencing/model/errors.ts';
-import { type FenceRecord, parseRecord } from '../fencing/model/record.ts';
+import { type FenceRecord, parseRecord, serializeRecord } from '../fencing/model/record.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/model/steps.ts';
 import { FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, STOPPING_LABEL, TAINT_LABEL } from './names.ts';
 import {
@@ -77,8 +77,6 @@ const refuseIfLabelled = (node: V1Node, { name, label }: NodeTarget): void => {
   if (label === null && fencedLabel(node) !== null)
     throw new Refused(`someone else labelled Node ${name} after Cloudfence read it`);
 };
-
-const serializeRecord = (record: FenceRecord): string => JSON.stringify(record);
 
 /**
  * Writes the record. If the Node has no annotations, the patch adds the whole map, because JSON Patch cannot add to a

@@ -10,7 +10,7 @@ import { PermissionDenied, Refused, type CloudfenceError } from '../model/errors
 import { NOT_ASKED, unwantedSince, type Ending, type RunState } from './state.ts';
 import type { StepReport } from '../model/outcome.ts';
 import { because, pluralize, type Reason } from '../model/reason.ts';
-import type { FenceRecord } from '../model/record.ts';
+import { type FenceRecord, serializeRecord } from '../model/record.ts';
 import { originOf, targetPod } from '../rules/pods.ts';
 import { stepKey, stepProperties, describeTarget, type Step } from '../model/steps.ts';
 import type { PlannedStep, Memory, Moment } from '../rules/view.ts';
@@ -237,7 +237,7 @@ const parkedNode = (node: NodeFacts, record: FenceRecord): NodeFacts => ({
   label: record.fence,
   taintedFor: null,
   record,
-  recordText: JSON.stringify(record),
+  recordText: serializeRecord(record),
   taints: { ...node.taints, outOfService: node.taints.outOfService && !node.taints.ours, ours: false },
 });
 
@@ -248,7 +248,7 @@ const markedNode = (node: NodeFacts, record: FenceRecord, addOutOfService: boole
   tombstone: null,
   stopping: null,
   record,
-  recordText: JSON.stringify(record),
+  recordText: serializeRecord(record),
   taints: {
     outOfService: node.taints.outOfService || addOutOfService,
     ours: node.taints.ours || addOutOfService,

@@ -64,6 +64,9 @@ export type FenceRecord = z.infer<typeof fenceRecord>;
 export type NamedPod = z.infer<typeof namedPod>;
 export type NamedVolume = z.infer<typeof namedVolume>;
 
+/** Returns the text of the annotation that holds the record. */
+export const serializeRecord = (record: FenceRecord): string => JSON.stringify(record);
+
 /** Parses the text of an annotation as a record, or returns null if it is not a valid record. */
 export const parseRecord = (text: string): FenceRecord | null => {
   const read = jsonTextSchema.pipe(fenceRecord).safeParse(text);

@@ -4,7 +4,8 @@ import { waitForAttachments, waitForDisks, waitForNudge, waitForPods } from './w
 import { capReached, delayedByPolicy, mayBegin, nothingToFree, paused } from './guards.ts';
 import { ambiguousIdentity, doubtfulIdentity, doubtfulRecord } from './identity.ts';
 import { kubeletNotSilent, leaseContradicts, leaseLooksLate } from './lease.ts';
-import { forgetStopping, liftForbiddenMark, liftMark, nothingInCluster, running, stopping } from './running.ts';
+import { liftForbiddenMark, liftMark } from './lift.ts';
+import { forgetStopping, nothingInCluster, running, stopping } from './running.ts';
 import {
   bootContradicts,
   doubtfulPower,
@@ -17,7 +18,8 @@ import {
   vouchedForAnotherBoot,
   vouchingRefused,
 } from './proof.ts';
-import { mark, removedByHand, isUnmarked, hasWorkReturned } from './mark.ts';
+import { mark, isUnmarked, hasWorkReturned } from './mark.ts';
+import { removedByHand } from './removed.ts';
 import { deletePods } from './pods.ts';
 import { acceptedByPerson, removeTombstone, endRequestedRelease, releaseReturned } from './release.ts';
 import type { Decision, Rule, View } from './view.ts';

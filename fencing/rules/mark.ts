@@ -1,10 +1,10 @@
-import { fenceInBoot, isOfThisBoot, type NodeFacts, type PodFacts, type VolumeFacts } from '../model/cluster-facts.ts';
+import type { NodeFacts, PodFacts, VolumeFacts } from '../model/cluster-facts.ts';
 import type { FenceRecord, NamedVolume, OutOfServiceTaint } from '../model/record.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { NodeTarget } from '../model/steps.ts';
-import { type Decision, refuse, type Rule, takeStep, type View } from './view.ts';
+import { type Decision, type Rule, takeStep, type View } from './view.ts';
 import { isDeletionDeclined, isKnownToRecur, isRecurring, podsToDelete, podsWanting } from './pods.ts';
-import { acceptCommand, wasAttachedToMachine } from './identity.ts';
+import { wasAttachedToMachine } from './identity.ts';
 
 /** When a fence begins, what its record contains, and whether the present record applies to this boot. */
 
@@ -22,7 +22,7 @@ export const targetNode = (node: NodeFacts): NodeTarget => ({
  * or that of the driver has changed it, unless the kubelet has shown a sign of life since the fence began. With a sign
  * of life, the machine may have been started, and the fence begins again.
  */
-const isSameGeneration = ({ generation, lease }: FenceRecord, { machine, cluster }: View): boolean =>
+export const isSameGeneration = ({ generation, lease }: FenceRecord, { machine, cluster }: View): boolean =>
   generation === machine.generation ||
   (machine.generationDrifts === true && generation !== null && lease === cluster.lease);
 
@@ -172,131 +172,3 @@ const whyMark = ({ machine }: View, node: NodeFacts): Reason =>
   node.record
     ? because('started-in-between', `${machine.machine} started after fence ${node.record.fence} and is off again`)
     : because('off-proven', `${machine.machine} is off, so its guest cannot write any more`);
-
-/** Returns whether the record is for the boot that has ended, if the cloud still knows that boot. */
-const isOfEndedBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =>
-  record.machine === view.machine.machine &&
-  record.bootID === node.bootID &&
-  (view.machine.generation === null || isSameGeneration(record, view));
-
-const isSameBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =>
-  record.nodeUid === node.uid && isOfEndedBoot(record, node, view);
-
-/** Returns the record of a mark that Cloudfence removed in this boot, or null. Its quarantine is still set. */
-const liftedRecord = (view: View, node: NodeFacts): FenceRecord | null =>
-  node.record?.phase === 'lifted' && isOfEndedBoot(node.record, node, view) ? node.record : null;
-
-/**
- * Returns a reason if our taint is missing and Cloudfence did not remove it. The record shows what Cloudfence itself
- * removed.
- */
-const taintMissing = (view: View, node: NodeFacts): Reason | null => {
-  const record = currentRecord(view) ?? liftedRecord(view, node);
-  if (!record) return null;
-  const works = record.outOfService === 'ours' && record.released === null;
-  const missing = !node.taints.quarantine || (works && !node.taints.outOfService);
-  return missing
-    ? because(
-        'taint-removed-by-hand',
-        `someone else removed a taint of fence ${record.fence} from Node ${node.name}${whatIsLeft(node)}`,
-      )
-    : null;
-};
-
-/** Returns the command that removes the rest of a fence that a person removed, or an empty text. */
-const whatIsLeft = (node: NodeFacts): string =>
-  node.taints.quarantine || node.taints.ours ? `. ${acceptCommand(node)} removes the rest` : '';
-
-/** Returns the fence that a person is releasing, if its future tombstone will apply to this boot. */
-const releasedByPerson = (node: NodeFacts, { machine }: View): FenceRecord | null =>
-  node.record?.phase === 'releasing' &&
-  isOfThisBoot(fenceInBoot(node.record.fence, node.record, node.record), node, machine)
-    ? node.record
-    : null;
-
-/** Returns a reason if a fence of this boot is gone, or is being released without another boot. */
-const fenceMissing = (view: View, node: NodeFacts): Reason | null => {
-  const { remembered } = view;
-  const isGone = remembered !== null && node.record === null && isSameBoot(remembered, node, view);
-  const removed = isGone ? remembered : releasedByPerson(node, view);
-  return (
-    removed &&
-    because(
-      'fence-removed-by-hand',
-      `someone else removed fence ${removed.fence} from Node ${node.name} in this boot, while its machine is ` +
-        `off${whatIsLeft(node)}`,
-    )
-  );
-};
-
-/**
- * Returns whether someone else's out-of-service taint has replaced ours while the rest of our fence is still there.
- * That is not a removal, because the Node is still out of service.
- */
-const isReplaced = ({ taints, taintedFor, label }: NodeFacts): boolean =>
-  taints.outOfService && taintedFor !== null && taintedFor.fence === label;
-
-/**
- * Returns a reason if the label of our taint is set but the taint is missing. A person who removes the taint may leave
- * the label. Cloudfence always removes both.
- */
-const labelWithoutTaint = ({ machine }: View, node: NodeFacts): Reason | null =>
-  node.taintedFor && !node.taints.ours && !isReplaced(node) && isOfThisBoot(node.taintedFor, node, machine)
-    ? because(
-        'fence-removed-by-hand',
-        `someone else removed fence ${node.taintedFor.fence} from Node ${node.name} in this boot of its machine`,
-      )
-    : null;
-
-const tombstoneOfThisBoot = (view: View, node: NodeFacts): Reason | null =>
-  node.tombstone && isOfThisBoot(node.tombstone, node, view.machine)
-    ? because(
-        'fence-removed-by-hand',
-        `someone else removed fence ${node.tombstone.fence} from Node ${node.name} in this boot of its machine`,
-      )
-    : null;
-
-/**
- * Returns the same for a record without a generation, which may be of this boot. An example is the record of a machine
- * that the cloud did not know.
- */
-const mayBeOfEndedBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =>
-  isOfEndedBoot({ ...record, generation: record.generation ?? view.machine.generation }, node, view);
-
-/**
- * Refuses if the Node has a record of this boot but nothing else of Cloudfence. Either someone removed the fence, or a
- * kubelet wrote the record. A record of an earlier boot does not matter, and a mark replaces it.
- */
-const refuseStrayRecord = (view: View, node: NodeFacts): Decision | null =>
-  node.strayRecord && mayBeOfEndedBoot(node.strayRecord, node, view)
-    ? refuse(
-        because(
-          'record-not-ours',
-          `Node ${node.name} has the record of fence ${node.strayRecord.fence} for this boot, but neither the ` +
-            'label nor a taint of Cloudfence. Someone removed them, or wrote the record. To let Cloudfence fence ' +
-            `the Node in this boot, run \`${node.dropRecord}\``,
-        ),
-      )
-    : null;
-
-/**
- * Stops if someone removed our fence or our taint, and does not restore it in this boot. That person may know more than
- * Cloudfence does. A tombstone tells later runs about the removal, because they do not remember it.
- */
-export const removedByHand: Rule = (view) => {
-  const {
-    cluster: { node },
-    machine,
-    remembered,
-  } = view;
-  if (!node) return null;
-  const removed = taintMissing(view, node) ?? fenceMissing(view, node) ?? labelWithoutTaint(view, node);
-  const tombstoneReason = tombstoneOfThisBoot(view, node);
-  if (tombstoneReason) return refuse(removed ?? tombstoneReason);
-  const fence = (currentRecord(view) ?? liftedRecord(view, node))?.fence ?? node.taintedFor?.fence ?? remembered?.fence;
-  if (!removed || fence === undefined) return refuseStrayRecord(view, node);
-  return takeStep(
-    { do: 'set-tombstone', node: targetNode(node), tombstone: fenceInBoot(fence, node, machine) },
-    removed,
-  );
-};

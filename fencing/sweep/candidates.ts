@@ -9,7 +9,7 @@ import { CloudfenceError, asCloudfenceError } from '../model/errors.ts';
 import { type MachineId, machineOfProviderID } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
-import { hasBootedSince } from '../rules/running.ts';
+import { hasBootedSince } from '../rules/lift.ts';
 import { simulateLift, liftBeforeRun, UNKNOWN_MACHINE, stateOfSuspect } from './lift.ts';
 
 /** Groups the suspects of one cluster by machine, and says where each run begins. */

@@ -7,7 +7,7 @@ import { type RunState, startRun } from '../loop/state.ts';
 import type { SuspectNode } from '../model/cluster.ts';
 import type { MachineId } from '../model/machine.ts';
 import { PROOF_LASTS_MS } from '../model/permit.ts';
-import { liftOutlivedTaint } from '../rules/running.ts';
+import { liftOutlivedTaint } from '../rules/lift.ts';
 import type { Moment } from '../rules/view.ts';
 
 /** An ID that no machine has. It stands for the unknown machine of a Node. */

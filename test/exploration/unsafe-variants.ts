@@ -50,7 +50,7 @@ const together = (says: string, edits: readonly Edit[], scenario: string, breaks
   breaks,
 });
 
-const mark = ([from, to]: readonly [string, string]): Edit => ({ file: 'fencing/rules/mark.ts', from, to });
+const removed = ([from, to]: readonly [string, string]): Edit => ({ file: 'fencing/rules/removed.ts', from, to });
 
 const release = (from: string): Edit => ({ file: 'fencing/rules/release.ts', from, to: '' });
 
@@ -256,21 +256,21 @@ export const variants: readonly Variant[] = [
   ),
   edited(
     'our taint is lifted by a read of the machine that may be older than the mark',
-    'fencing/rules/running.ts',
+    'fencing/rules/lift.ts',
     ['view.memory.markIsNew && !hasBootedSince(node)', 'Number.isNaN(0)'],
     'two-runs-and-termination',
     'lift-after-start',
   ),
   edited(
     'our taint is lifted only if the machine runs',
-    'fencing/rules/running.ts',
+    'fencing/rules/lift.ts',
     ["new Set<Power>(['running', 'starting', 'stopping', 'suspended']);", "new Set<Power>(['running']);"],
     'hibernate-later',
     'taint-off-a-running-machine',
   ),
   edited(
     'our taint stays on a machine that is suspended to memory',
-    'fencing/rules/running.ts',
+    'fencing/rules/lift.ts',
     ["'starting', 'stopping', 'suspended']);", "'starting', 'stopping']);"],
     'hibernate-later',
     'taint-off-a-running-machine',
@@ -394,8 +394,8 @@ export const variants: readonly Variant[] = [
   together(
     'a removed taint is not noticed, and the tombstone is ignored',
     [
-      mark(['taintMissing(view, node) ?? fenceMissing(view, node) ??', 'fenceMissing(view, node) ??']),
-      mark(['tombstoneOfThisBoot(view, node)', '(Number.isNaN(0) ? tombstoneOfThisBoot(view, node) : null)']),
+      removed(['taintMissing(view, node) ?? fenceMissing(view, node) ??', 'fenceMissing(view, node) ??']),
+      removed(['tombstoneOfThisBoot(view, node)', '(Number.isNaN(0) ? tombstoneOfThisBoot(view, node) : null)']),
     ],
     'removed',
     'removed-stays-removed',
@@ -403,7 +403,7 @@ export const variants: readonly Variant[] = [
   together(
     'a removed taint, a removed fence, and the traces of a removal are ignored',
     [
-      mark([
+      removed([
         'taintMissing(view, node) ?? fenceMissing(view, node) ?? labelWithoutTaint(view, node);',
         'null as Reason | null;',
       ]),

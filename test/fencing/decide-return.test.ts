@@ -4,7 +4,7 @@ import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { timing } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import { decide } from '../../fencing/rules/decide.ts';
-import { liftOutlivedTaint } from '../../fencing/rules/running.ts';
+import { liftOutlivedTaint } from '../../fencing/rules/lift.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { ago, cluster, machine, marked, node, NOW, pod, record, view, volume } from './view-builder.ts';
