@@ -31,7 +31,7 @@ import {
   volume,
 } from './view-builder.ts';
 
-/** Any situation, sensible or not, with every field near the values at which rules change their decision. */
+/** Any situation, sensible or not. Every field has values near those at which rules change their decision. */
 
 const powers: readonly Power[] = [
   'off',
@@ -43,7 +43,7 @@ const powers: readonly Power[] = [
   'missing',
   'unknown',
 ];
-/** Mostly the ordinary value, so that deep rules are reached, and sometimes one of the others. */
+/** Returns mostly the ordinary value, so that the deep rules are reached, and sometimes one of the others. */
 const mostly = <T>(ordinary: T, ...others: readonly T[]): fc.Arbitrary<T> =>
   fc.oneof(
     { arbitrary: fc.constant(ordinary), weight: 6 },

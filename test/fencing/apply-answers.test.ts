@@ -17,7 +17,7 @@ import { targetNode } from '../../fencing/rules/mark.ts';
 import type { Moment } from '../../fencing/rules/view.ts';
 import { cluster, machine, marked, node, NOW, pod, record, view, volume } from './view-builder.ts';
 
-/** What a run knows after steps that left concurrently, each with its own answer. */
+/** What a run knows after it sent several steps at the same time, each with its own answer. */
 
 const at = (mono: number): Moment => ({ wall: NOW + mono, mono });
 const { request, identityRules } = view();
@@ -47,8 +47,8 @@ const result = (answers: readonly StepAnswer[]) => ({ to: 'act', answers, sentAt
 const after = (...answers: readonly StepAnswer[]) => reduce(known, deletes, result(answers), at(500));
 const no = new Refused('no');
 
-describe('deletes of pods', () => {
-  it('that all took effect are all known, and leave the facts and the recheck', () => {
+describe('deletes of pods that were sent at the same time', () => {
+  it('are all remembered if all took effect, and the facts and the recheck stay valid', () => {
     const done = after('done', 'already', 'done');
     expect([...done.memory.sinceLook]).toEqual(names.map((uid) => `delete-pod ${uid}`));
     expect([...done.memory.deleted.keys()]).toEqual(names);
@@ -60,7 +60,7 @@ describe('deletes of pods', () => {
     ]);
   });
 
-  it('report each pod that is gone because of them, and whether it used a volume', () => {
+  it('report each pod that they deleted, and whether it used a volume', () => {
     const [first, second] = [pod({ uid: 'first', volumes: [] }), pod({ uid: 'second' })];
     const some = {
       ...known,
@@ -74,7 +74,7 @@ describe('deletes of pods', () => {
     ]);
   });
 
-  it('go on if some were refused, which are tried again after the next look', () => {
+  it('continue if one was refused, which is tried again after the next look', () => {
     const one = after('done', no, 'done');
     expect(one).toMatchObject({ cluster: known.cluster, cleared: null, resumeAt: null, ending: null });
     expect([...one.memory.failedSinceLook]).toEqual(['delete-pod second']);
@@ -84,27 +84,27 @@ describe('deletes of pods', () => {
     expect(again.memory.failedSinceLook.size).toBe(0);
   });
 
-  it('give up only the step that is refused again and again, however many others take effect', () => {
+  it('give up only the pod whose delete is refused again and again, however many others are deleted', () => {
     let six = known;
     for (let nth = 0; nth < 6; nth += 1) six = reduce(six, deletes, result(['done', no, 'done']), at(500));
     expect([...six.memory.declined.keys()]).toEqual(['delete-pod second']);
     expect(six.ending).toBeNull();
   });
 
-  it('pause if a server did not answer, although some took effect', () => {
+  it('pause if the API server did not answer one of them, although another took effect', () => {
     const some = after('done', new Unavailable('429'), no);
     expect(some).toMatchObject({ cluster: null, machine: null, resumeAt: 1_000, steps: { length: 3 } });
     expect(some.memory.sinceLook.size).toBe(0);
   });
 
-  it('pause if all failed, longer each time', () => {
+  it('pause if all failed, and longer each time', () => {
     const once = after(no, no, new PermissionDenied('forbidden'));
     expect(once).toMatchObject({ resumeAt: 1_500, cluster: null, ending: null });
     expect([...once.memory.declined.keys()]).toEqual(['delete-pod third']);
     expect(reduce(once, deletes, result([no, no, no]), at(500)).resumeAt).toBe(2_500);
   });
 
-  it('that were not sent are sent again, and nothing is said about them', () => {
+  it('are sent again if they were not sent, and are not reported', () => {
     const late = new ProofExpired('late');
     const some = after('done', late, late);
     expect(some).toMatchObject({ cleared: null, cluster: known.cluster, resumeAt: null, failures: 0 });
@@ -112,7 +112,7 @@ describe('deletes of pods', () => {
     expect(after(late, late, late)).toMatchObject({ machine: null, cleared: null, failures: 1, steps: [] });
   });
 
-  it('are reported one by one, those that were not sent excepted', () => {
+  it('are reported one by one, except those that were not sent', () => {
     const answers = result(['done', new ProofExpired('late'), no]);
     const some = reduce(known, deletes, answers, at(500));
     expect(reportsOf(answers, some).map(({ target }) => target)).toEqual(['pod/default/first', 'pod/default/third']);
@@ -123,7 +123,7 @@ describe('deletes of pods', () => {
   });
 });
 
-it('an imagined step is reported alone', () => {
+it('an imagined step is reported alone, without the steps before it', () => {
   const imagined = reduce(known, { ...deletes, do: 'imagine' }, { to: 'imagine' }, at(500));
   const twice = reduce(imagined, { ...deletes, do: 'imagine' }, { to: 'imagine' }, at(600));
   const again = reduce(twice, { ...deletes, do: 'imagine' }, { to: 'imagine' }, at(700));
@@ -135,8 +135,8 @@ describe('a step about more than one object', () => {
   const mark = sideBySide([{ do: 'mark', node: targetNode(node()), record: record(), addOutOfService: true }]);
 
   it.each([
-    ['ends the run if the same call fails again, however often it is made', new InvalidInput('no'), 'invalid'],
-    ['... if something is wrong inside', new Unexpected('no'), 'unexpected'],
+    ['ends the run if the same call would always fail', new InvalidInput('no'), 'invalid'],
+    ['ends the run if an unexpected error occurs', new Unexpected('no'), 'unexpected'],
   ])('%s', (_, error, code) =>
     expect(reduce(known, mark, result([error]), at(500))).toMatchObject({ ending: { reason: { code } } }),
   );
@@ -147,11 +147,11 @@ describe('a step about more than one object', () => {
       resumeAt: 1_000,
     }));
 
-  it('leaves what is wrong with one object to the others', () =>
+  it('leaves the run going if the error concerns only one of several objects', () =>
     expect(reduce(known, deletes, result([new Unexpected('no'), no, no]), at(500)).ending).toBeNull());
 });
 
-it('detaches all make the facts stale, and each is remembered', () => {
+it('several detaches make the facts stale, and the run remembers each of them', () => {
   const volumes = ['disk-1', 'disk-2'].map((handle) => volume({ handle, key: `a-driver^${handle}` }));
   const standing = { ...known, cluster: { value: cluster({ volumes }), requestedAt: at(100), receivedAt: 120 } };
   const disks = volumes.map((one) => identityRules.diskOf(one) ?? '');

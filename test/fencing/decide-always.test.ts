@@ -38,7 +38,7 @@ it('nothing is destroyed without proof that the machine is off', () => {
   expect(always(destroys, (view) => proven(view))).toBeGreaterThan(runsOf(500));
 });
 
-it('nothing is destroyed on a Node that does not name the machine, or names another', () => {
+it('nothing is destroyed on a Node that does not name the machine, or that names another machine', () => {
   const named = ({ cluster }: View) => (cluster.node?.identitySources ?? []).map(machineOf).filter((id) => id !== null);
   const ours = (view: View) =>
     view.cluster.node === null || (named(view).length > 0 && named(view).every((id) => id === 'm-1'));
@@ -96,7 +96,7 @@ it('no pod, attachment or disk is touched before the Node is marked for this boo
   expect(always(touches, markedNow)).toBeGreaterThan(runsOf(150));
 });
 
-it("a VolumeAttachment is deleted only if no pod of the Node wants it, it is this machine's, and its Node name is not taken", () => {
+it('a VolumeAttachment is deleted only if it is this machine’s, no pod wants it, and its Node name is not reused', () => {
   const allowed = ({ cluster }: View, step: Step) => {
     const volume = cluster.volumes.find(
       (other) => step.do === 'delete-attachment' && other.attachment?.uid === step.attachment.uid,
@@ -108,7 +108,7 @@ it("a VolumeAttachment is deleted only if no pod of the Node wants it, it is thi
   expect(always(is('delete-attachment'), allowed)).toBeGreaterThan(runsOf(20));
 });
 
-it('a disk is detached only from this machine, for a PersistentVolume of the Node, and never one that must be kept', () => {
+it('a disk is detached only from this machine, for a PersistentVolume of the Node, and never if it must stay', () => {
   const allowed = ({ cluster, machine }: View, step: Step) => {
     if (step.do !== 'detach-disk') return false;
     const held = machine.disks.find((disk) => disk.disk === step.disk);
@@ -118,7 +118,7 @@ it('a disk is detached only from this machine, for a PersistentVolume of the Nod
   expect(always(is('detach-disk'), allowed)).toBeGreaterThan(runsOf(20));
 });
 
-it('mirror pods, and pods that tolerate the taint and that no one else deletes, are never touched', () => {
+it('mirror pods are never touched, and neither are pods that tolerate the taint and that no one else deletes', () => {
   const allowed = ({ cluster }: View, step: Step) => {
     const pods = cluster.pods.filter((pod) => 'pod' in step && pod.uid === step.pod.uid);
     return pods.some((pod) => pod.kind !== 'mirror' && (!pod.tolerates || pod.deleting));
@@ -126,7 +126,7 @@ it('mirror pods, and pods that tolerate the taint and that no one else deletes, 
   expect(always(is('fail-pod', 'delete-pod'), allowed)).toBeGreaterThan(runsOf(100));
 });
 
-it('the fence is released only for a machine that runs, on a Node with another boot, or on a person’s word', () => {
+it('a fence is released only if the machine runs and its Node shows another boot, or if a person confirms it', () => {
   const allowed = ({ cluster, machine, request }: View) =>
     request.accepted !== null || (machine.power === 'running' && cluster.node?.bootID !== cluster.node?.record?.bootID);
   expect(always(is('release-node'), allowed)).toBeGreaterThan(runsOf(20));

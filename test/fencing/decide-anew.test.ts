@@ -12,14 +12,14 @@ const stepOf = (given: View): Step | null => {
   return decision.do === 'step' ? decision.step : null;
 };
 
-describe('a fence of an earlier boot whose machine is off again', () => {
+describe('the fence of an earlier boot, when its machine is off again', () => {
   const stale = (phase: FenceRecord['phase'], forGood = false, recorded: Parameters<typeof marked>[0] = {}) =>
     view({
       cluster: cluster({ node: marked({ phase, generation: 'boot-0', ...recorded }), pods: [], volumes: [] }),
       machine: machine({ forGood, disks: [] }),
     });
   it.each(['fencing', 'fenced', 'lifted', 'releasing'] as const)(
-    'begun as %s becomes a fence of this boot if nothing is left to free',
+    'in phase %s: becomes a fence of this boot if nothing is left to free',
     (phase) => {
       expect(stepOf(stale(phase))).toMatchObject({
         do: 'park',
@@ -28,7 +28,7 @@ describe('a fence of an earlier boot whose machine is off again', () => {
     },
   );
   it.each(['fenced', 'lifted'] as const)(
-    'begun as %s whose quarantine someone has removed since is put back under the proof, not parked in silence',
+    'in phase %s: gets its removed quarantine back under the new proof, and is not only parked',
     (phase) => {
       const bare = { outOfService: false, ours: false, quarantine: false };
       const given = view({
@@ -49,22 +49,22 @@ describe('a fence of an earlier boot whose machine is off again', () => {
       });
     },
   );
-  it('whose record is lost does not keep our taint on', () => {
+  it('without a record: our taint does not stay', () => {
     const lost = node({ label: 'run.0', taints: { outOfService: true, ours: true, quarantine: true } });
     expect(stepOf(view({ ...stale('fenced'), cluster: cluster({ node: lost, pods: [], volumes: [] }) }))).toMatchObject(
       { do: 'park', record: { phase: 'fenced' } },
     );
   });
   it.each([
-    ['and its label too', { label: 'run.0' }],
-    ['and only its quarantine is left', {}],
-  ])('whose record is lost %s is parked again, so that it has a record when its machine returns', (_, change) => {
+    ['although its label is left', { label: 'run.0' }],
+    ['although only its quarantine is left', {}],
+  ])('without a record, %s: is parked again, so that it has a record when its machine returns', (_, change) => {
     const lost = node({ taints: { outOfService: false, ours: false, quarantine: true }, ...change });
     expect(stepOf(view({ ...stale('fenced'), cluster: cluster({ node: lost, pods: [], volumes: [] }) }))).toMatchObject(
       { do: 'park', record: { phase: 'fenced', bootID: 'boot-a' } },
     );
   });
-  it('that someone has released does not count', () => {
+  it('has no effect if someone has released it', () => {
     const buried = node({
       label: 'x',
       tombstone: fenceInBoot('run.0', { bootID: 'boot-0' }, { generation: 'boot-0' }),
@@ -73,7 +73,7 @@ describe('a fence of an earlier boot whose machine is off again', () => {
       'ignored nothing-to-free',
     );
   });
-  it('is parked so that the Node of a terminated machine can be deleted', () => {
+  it('is parked first, and then the Node of the terminated machine is deleted', () => {
     expect(
       said(
         view({
@@ -83,35 +83,47 @@ describe('a fence of an earlier boot whose machine is off again', () => {
       ),
     ).toBe('delete-node');
   });
-  it('does not count without a fence on the Node', () =>
+  it('is needed: without any fence, a Node with nothing to free is ignored', () =>
     expect(said(view({ cluster: cluster({ pods: [], volumes: [] }), machine: machine({ disks: [] }) }))).toBe(
       'ignored nothing-to-free',
     ));
 });
 
-describe('our taint of an earlier boot on a Node that was opted out since', () => {
+describe('our taint of an earlier boot, on a Node that someone opted out afterwards', () => {
   const optedOut = (recorded: Partial<FenceRecord>, change: Partial<View['memory']> = {}): View =>
     view({
       cluster: cluster({ node: marked({ generation: 'boot-0', ...recorded }, { optOuts: [optOut('mine', 'label')] }) }),
       memory: { ...view().memory, ...change },
     });
   const cases: readonly [string, View, string][] = [
-    ['goes, because no fence of this boot will end that fence', optedOut({}), 'lift-out-of-service'],
-    ['... also if the cloud knew no boot then', optedOut({ generation: null }), 'lift-out-of-service'],
-    ['... but not by a read that may be older than the mark', optedOut({}, { markIsNew: true }), 'reread opted-out'],
-    ['stays if it is of this boot, which is fenced to the end', optedOut({ generation: 'boot-1' }), 'delete-pod'],
-    ['stays under a pause', { ...optedOut({}), policy: { ...view().policy, paused: 'wait' } }, 'refused paused'],
+    ['is lifted, because no fence of this boot will end that fence', optedOut({}), 'lift-out-of-service'],
+    [
+      'is lifted although the cloud did not know the boot of that fence',
+      optedOut({ generation: null }),
+      'lift-out-of-service',
+    ],
+    [
+      'is not lifted because of a read that may be older than the mark',
+      optedOut({}, { markIsNew: true }),
+      'reread opted-out',
+    ],
+    [
+      'stays if it is of this boot, because a fence of this boot continues to its end',
+      optedOut({ generation: 'boot-1' }),
+      'delete-pod',
+    ],
+    ['stays during a pause', { ...optedOut({}), policy: { ...view().policy, paused: 'wait' } }, 'refused paused'],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
-  it('leaves the quarantine, and a record that says that Cloudfence lifted it', () => {
+  it('is lifted with a record that says so, and the quarantine stays', () => {
     expect(decide(optedOut({}))).toMatchObject({
       step: { record: { phase: 'lifted', generation: 'boot-0' } },
       because: { code: 'opted-out', says: expect.stringContaining('of an earlier boot') },
     });
   });
 
-  it('is no reason to begin a fence once it is gone', () => {
+  it('does not cause a new fence after it was lifted', () => {
     const parked = { outOfService: false, ours: false, quarantine: true };
     const lifted = marked(
       { generation: 'boot-0', phase: 'lifted', released: ago(1_000) },

@@ -21,7 +21,7 @@ const remembering = (memory: Partial<View['memory']>) => ({ memory: { ...view().
 const deleting = volume({ attachment: attachment({ deletingSince: NOW - 60_000 }) });
 
 describe('a detach', () => {
-  it('is of the disk of the volume, whichever other disks the machine has', () => {
+  it('frees the disk of the volume, and no other disk of the machine', () => {
     const disks = [disk('disk-9'), disk('disk-1')];
     expect(decide(fencing({ volumes: [deleting] }, { machine: machine({ disks }) }))).toMatchObject({
       step: { do: 'detach-disk', disk: 'disk-1' },
@@ -39,17 +39,21 @@ describe('a detach', () => {
     });
   it.each([
     [
-      'waits for the deletion of an attachment, even of a Node that is gone',
+      'waits for the deletion of an attachment, even if the Node is gone',
       fencing({ node: null, volumes: [volume()] }, { ...always, ...remembering({ declined: kept }) }),
       'wait attachments-going',
     ],
     [
-      '... and of a Node whose name another machine uses, while the Node is there',
+      'waits for the deletion of an attachment if another machine uses the Node name, while the Node exists',
       fencing({ nameTaken: true, volumes: [volume()] }, always),
       'wait disks-going',
     ],
-    ['is forced once', fencing({ volumes: [deleting] }, asked(timing.plainDetach - 1)), 'wait attachments-going'],
-    ['... and again after a while', fencing({ volumes: [deleting] }, asked(timing.plainDetach)), 'detach-disk'],
+    [
+      'is not forced again right after it was forced',
+      fencing({ volumes: [deleting] }, asked(timing.plainDetach - 1)),
+      'wait attachments-going',
+    ],
+    ['is forced again after a while', fencing({ volumes: [deleting] }, asked(timing.plainDetach)), 'detach-disk'],
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
   const declined = (mode: string, state: DiskAttachment['state']): View =>
@@ -62,8 +66,16 @@ describe('a detach', () => {
     );
   it.each([
     ['is not waited for if the cloud declined to force it', declined('forced', 'detaching'), 'failed step-refused'],
-    ['... or declined it, and nobody else detaches', declined('plain', 'attached'), 'failed step-refused'],
-    ['... but is if somebody else does', declined('plain', 'detaching'), 'wait disks-going'],
+    [
+      'is not waited for if the cloud declined it and nobody else detaches the disk',
+      declined('plain', 'attached'),
+      'failed step-refused',
+    ],
+    [
+      'is waited for if the cloud declined it but somebody else detaches the disk',
+      declined('plain', 'detaching'),
+      'wait disks-going',
+    ],
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
@@ -89,7 +101,7 @@ describe('a nudge', () => {
     });
   });
 
-  it('goes to whichever volume needs it', () => {
+  it('goes to the volume that needs it, and skips others', () => {
     const idle = volume({ handle: 'disk-2', key: 'a-driver^disk-2', attachmentName: 'csi-2', attachment: null });
     expect(said(fencing({ volumes: [idle, old()] }, free))).toBe('nudge');
   });
@@ -100,9 +112,9 @@ describe('a nudge', () => {
   });
   it.each([
     ['is repeated after a while', fencing({ volumes: [old()] }, nudged(timing.nudge)), 'nudge'],
-    ['... and not before', fencing({ volumes: [old()] }, nudged(timing.nudge - 1)), 'wait attachments-going'],
+    ['is not repeated before that', fencing({ volumes: [old()] }, nudged(timing.nudge - 1)), 'wait attachments-going'],
     [
-      'does not go to an attachment that nobody deletes, although its driver failed before',
+      'does not go to an attachment that nobody deletes, even if its driver failed before',
       fencing({ volumes: [old({ deletingSince: null })] }, free),
       'wait attachments-going',
     ],
@@ -118,10 +130,10 @@ describe('an attachment that no pod wants', () => {
   const key = 'delete-attachment va-uid';
   it.each([
     ['is deleted after a while', lingering({}), 'delete-attachment'],
-    ['... unless someone else has begun to', lingering({ deletingSince: NOW }), 'wait attachments-going'],
-    ['... once a look', lingering({}, { sinceLook: new Set([key]) }), 'wait attachments-going'],
+    ['is not deleted if someone else already deletes it', lingering({ deletingSince: NOW }), 'wait attachments-going'],
+    ['is not deleted twice between two looks', lingering({}, { sinceLook: new Set([key]) }), 'wait attachments-going'],
     [
-      '... and not if that was declined',
+      'is not deleted if the API server declined the deletion',
       lingering({}, { declined: new Map([[key, 'webhook']]) }),
       'wait attachments-going',
     ],

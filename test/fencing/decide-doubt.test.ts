@@ -21,7 +21,7 @@ const missing = (change: Partial<View['cluster']> = {}, memory: Partial<View['me
     memory: { ...view().memory, firstLease: silent, lease: silent, ...memory },
   });
 
-describe('a place that is not served', () => {
+describe('an account or region that is not served', () => {
   const from = (source: IdentitySource['source'], value: string): IdentitySource => ({ source, driver: null, value });
   const served = (sources: readonly IdentitySource[], unserved: string, change: Partial<View> = {}): View => ({
     ...missing({ node: node({ identitySources: sources }) }),
@@ -35,17 +35,17 @@ describe('a place that is not served', () => {
 
   it.each([
     [
-      'counts if any identity source of the machine names it',
+      'refuses a "not found" if any identity source of the machine names it',
       served(two, 'nodeIdAnnotation'),
       'refused scope-not-served',
     ],
     [
-      'does not count if the source names no machine of this cloud',
+      'is irrelevant if the source that names it names no machine of this cloud',
       served([from('providerID', 'm-1'), from('csiNode', 'elsewhere')], 'csiNode'),
       'witness missing-without-witness',
     ],
     [
-      'does not count if a person vouches',
+      'is irrelevant if a person vouches for the machine',
       served(two, 'nodeIdAnnotation', {
         request: { ...view().request, vouched: 'pulled the plug' },
         policy: { ...defaultPolicy, vouching: 'accepted' },
@@ -55,7 +55,7 @@ describe('a place that is not served', () => {
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
-describe('the witnesses', () => {
+describe('the disks that may confirm a "not found"', () => {
   const noted = (name: string, attached: boolean): FenceRecord['volumes'][number] => ({
     driver: 'a-driver',
     handle: name,
@@ -75,13 +75,17 @@ describe('the witnesses', () => {
   it.each([
     ['are asked at once if they are known', missing({}, { searched: false }), 'witness missing-without-witness'],
     [
-      'are not searched for without a Node, because all attachments are known then',
+      'are not searched for if the Node is gone, because all attachments are known then',
       missing({ node: null, volumes: [volume({ attachment: null })] }, { searched: false }),
       'refused missing-without-witness',
     ],
-    ['are gone with their volumes', fenced([left('disk-1', null), left('disk-2', null)]), 'delete-node'],
     [
-      '... but only if all of them are',
+      'are not asked if the PersistentVolumes of all disks are gone',
+      fenced([left('disk-1', null), left('disk-2', null)]),
+      'delete-node',
+    ],
+    [
+      'are asked if the PersistentVolume of one disk is still there',
       fenced([left('disk-1', 'pv-1'), left('disk-2', null)]),
       'witness missing-without-witness',
     ],
@@ -104,9 +108,18 @@ describe('the witnesses', () => {
     policy: { ...defaultPolicy, vouching: 'accepted' },
   } as const;
   it.each([
-    ['are none that the fence of a machine that was there may have freed', known({ ...free, pods: [pod()] })],
-    ['... nor if the mark was lifted', known(free, { phase: 'lifted', generation: null, released: ago(1_000) })],
-    ['... nor if the fence is being released', known(free, { phase: 'releasing', generation: null })],
+    [
+      'do not include a disk that the fence may have freed while the cloud knew the machine',
+      known({ ...free, pods: [pod()] }),
+    ],
+    [
+      'do not include a disk that the fence may have freed, if the mark was lifted',
+      known(free, { phase: 'lifted', generation: null, released: ago(1_000) }),
+    ],
+    [
+      'do not include a disk that the fence may have freed, if the fence is being released',
+      known(free, { phase: 'releasing', generation: null }),
+    ],
   ])('%s', (_, given) => expect(said(given)).toBe('refused missing-without-witness'));
 
   const quarantined = { taints: { outOfService: false, ours: false, quarantine: true } };
@@ -120,30 +133,50 @@ describe('the witnesses', () => {
   };
   const byName = { source: 'volumeAttachment', driver: 'a-driver' } as const;
   it.each([
-    ['are those that Kubernetes has not let go', lifted(), 'witness missing-without-witness'],
-    ['... even while our taint is on the Node', known({ volumes: [volume()] }), 'witness missing-without-witness'],
-    ['... which are enough if they confirm it', lifted({}, 'released'), 'mark'],
     [
-      '... but not an attachment that came later',
+      'include a disk that Kubernetes still holds attached, after the mark was lifted',
+      lifted(),
+      'witness missing-without-witness',
+    ],
+    [
+      'include a disk that Kubernetes still holds attached, while our taint is on the Node',
+      known({ volumes: [volume()] }),
+      'witness missing-without-witness',
+    ],
+    ['prove that the machine is gone if all of them confirm it', lifted({}, 'released'), 'mark'],
+    [
+      'are asked again if an attachment was created after their answer',
       lifted({ uid: 'later' }, 'released'),
       'witness missing-without-witness',
     ],
-    ['... but not if Kubernetes lets them go', lifted({ deletingSince: NOW }), 'refused missing-without-witness'],
     [
-      '... even after they have confirmed it',
+      'do not include a disk that Kubernetes is detaching',
+      lifted({ deletingSince: NOW }),
+      'refused missing-without-witness',
+    ],
+    [
+      'do not count any more if Kubernetes began to detach them after their answer',
       lifted({ deletingSince: NOW - 1_000 }, 'released'),
       'refused missing-without-witness',
     ],
-    ['... nor if it never saw them attached', lifted({ attached: false }), 'refused missing-without-witness'],
     [
-      '... nor if the attachment names another machine',
+      'do not include a disk that Kubernetes never saw attached',
+      lifted({ attached: false }),
+      'refused missing-without-witness',
+    ],
+    [
+      'do not include a disk whose attachment names another machine',
       lifted({ source: { ...byName, value: 'm-2' } }),
       'refused missing-without-witness',
     ],
-    ['... nor if it names no machine', lifted({ source: null }), 'refused missing-without-witness'],
+    [
+      'do not include a disk whose attachment names no machine',
+      lifted({ source: null }),
+      'refused missing-without-witness',
+    ],
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
-  it('have to be there still, each of them, and another may have come meanwhile', () => {
+  it('prove nothing while a new attachment exists whose disk was not asked', () => {
     const given = lifted({}, 'released');
     const later = volume({
       key: 'a-driver^disk-2',
@@ -156,7 +189,7 @@ describe('the witnesses', () => {
     expect(said({ ...both, memory: { ...both.memory, testified: ['va-uid', 'later'] } })).toBe('mark');
   });
 
-  it('are not needed to end a fence that has freed everything, but its Node stays', () => {
+  it('are not needed to end a fence that has freed everything, but then its Node is not deleted', () => {
     const parked = { phase: 'fenced', released: ago(1_000) } as const;
     const quarantine = { taints: { outOfService: false, ours: false, quarantine: true } };
     const ended = { ...free, node: marked({ ...parked, lease: silent, volumes: [] }, quarantine) };
@@ -171,14 +204,14 @@ describe('the witnesses', () => {
   });
 });
 
-it('a disk of the machine itself, such as its root disk, needs no volume that explains it', () => {
+it('a disk that belongs to the machine itself, such as its root disk, causes no search for its volume', () => {
   const root = { disk: 'root-disk', state: 'attached', keep: 'root' } as const;
   const given = (keep: string | null) => view({ machine: machine({ disks: [...machine().disks, { ...root, keep }] }) });
   expect(said(given('root'))).toBe('mark');
   expect(said(given(null))).toBe('search disks-going');
 });
 
-it('a refusal for a doubtful power state quotes the cloud', () => {
+it('the refusal of a doubtful power state quotes the cloud', () => {
   const evidence = { state: 'stopped', reason: 'hibernation' };
   const says = (power: MachineFacts['power']) => decide(view({ machine: machine({ power, evidence }) }));
   const quoted = { because: { says: expect.stringMatching(/\(state stopped, reason hibernation\)$/) } };
@@ -186,28 +219,28 @@ it('a refusal for a doubtful power state quotes the cloud', () => {
   expect(says('unknown')).toMatchObject(quoted);
 });
 
-describe('a Lease that is renewed during a fence', () => {
+describe('a Lease that the kubelet renews during a fence', () => {
   const renewed = (lease: string, change: Partial<FenceRecord>): View =>
     view({ cluster: cluster({ node: marked({ lease: ago(900_000), ...change }), lease }) });
 
-  it('is noted with the time at which Cloudfence saw it', () => {
+  it('is written into the record, with the time at which Cloudfence saw it', () => {
     expect(decide(renewed(ago(1), {}))).toMatchObject({
       step: { do: 'note', record: { ...record(), lease: ago(900_000), renewed: { lease: ago(1), seen: ago(0) } } },
       because: { code: 'lease-renewed-after-off' },
     });
   });
 
-  it('contradicts a fence that began without a Lease, too, although a later run reads no other one', () => {
+  it('contradicts the fence even if the fence began without a Lease and this run has seen only the renewed one', () => {
     const given = renewed(ago(1), { lease: null });
     const read = { lease: ago(1), firstLease: ago(1), leaseSince: 0 };
     expect(said({ ...given, memory: { ...given.memory, ...read } })).toBe('note');
   });
 
-  it('is refused from the moment at which it was noted', () => {
+  it('stops the fence once the record contains it', () => {
     expect(said(renewed(ago(1), { renewed: { lease: ago(1), seen: ago(0) } }))).toBe('refused lease-renewed-after-off');
   });
 
-  it('is the Lease of the fence after a long silence', () => {
+  it('becomes the Lease of the record after a long silence', () => {
     const seen = ago(timing.silence);
     expect(decide(renewed(ago(700_000), { renewed: { lease: ago(700_000), seen } }))).toMatchObject({
       step: { do: 'note', record: { ...record(), lease: ago(700_000), renewed: null } },
@@ -216,7 +249,7 @@ describe('a Lease that is renewed during a fence', () => {
   });
 });
 
-describe('another boot on the Node of a machine that the cloud has forgotten', () => {
+describe('a new boot on the Node of a machine that the cloud no longer knows', () => {
   const forgotten = (phase: FenceRecord['phase'], power: MachineFacts['power'] = 'missing'): View => {
     const released = phase === 'fencing' ? null : ago(1_000);
     const given = missing(
@@ -226,12 +259,12 @@ describe('another boot on the Node of a machine that the cloud has forgotten', (
     return { ...given, machine: { ...given.machine, power } };
   };
   const cases: readonly [string, View, string][] = [
-    ['is another machine’s if its fence is under way', forgotten('fencing'), 'refused identity-contradicted'],
-    ['... or has ended', forgotten('fenced'), 'refused identity-contradicted'],
-    ['may be the machine’s own if Cloudfence saw it run', forgotten('lifted'), 'mark'],
-    ['... or if a person released the fence', forgotten('releasing'), 'mark'],
+    ['belongs to another machine if the fence is under way', forgotten('fencing'), 'refused identity-contradicted'],
+    ['belongs to another machine if the fence has ended', forgotten('fenced'), 'refused identity-contradicted'],
+    ['may belong to the machine if Cloudfence lifted the mark because the machine ran', forgotten('lifted'), 'mark'],
+    ['may belong to the machine if a person released the fence', forgotten('releasing'), 'mark'],
     [
-      '... and if a person vouches for a machine without a power state',
+      'may belong to the machine if a person vouches for it and the cloud gives no power state',
       {
         ...forgotten('fencing', 'unknown'),
         request: { ...view().request, vouched: 'pulled the plug' },
@@ -266,24 +299,28 @@ describe('a Node that was in use long after its machine was terminated', () => {
   };
   const contradicted = 'refused identity-contradicted';
   it.each([
-    ['is another machine’s while it is Ready', used({}), contradicted],
+    ['belongs to another machine while it is Ready', used({}), contradicted],
     [
-      '... and if it became NotReady long after the end',
+      'belongs to another machine if it became NotReady long after the termination',
       used({}, { ready: 'False', readySince: terminated + LONG + 1 }),
       contradicted,
     ],
-    ['... and not if it did so before', used({}, { ready: 'False', readySince: terminated + LONG }), 'mark'],
     [
-      'and is its own if its Lease ended with the machine',
+      'belongs to the terminated machine if it became NotReady soon after the termination',
+      used({}, { ready: 'False', readySince: terminated + LONG }),
+      'mark',
+    ],
+    [
+      'belongs to the terminated machine if its Lease ended with the machine',
       used({}, {}, new Date(terminated + LONG).toISOString()),
       'mark',
     ],
-    ['and is its own if it has no Lease', used({}, {}, null), 'mark'],
-    ['and is its own if the machine is only stopped', used({ forGood: false }), 'mark'],
-    ['and is its own if the cloud gives no time of the end', used({ since: null }), 'mark'],
+    ['belongs to the terminated machine if it has no Lease', used({}, {}, null), 'mark'],
+    ['belongs to its machine if that machine is only stopped', used({ forGood: false }), 'mark'],
+    ['belongs to the terminated machine if the cloud gives no time of termination', used({ since: null }), 'mark'],
     ['does not stop a fence that has begun', used({}, marked({ lease: ago(30_000) })), 'delete-pod'],
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
-  it('and what a Node left behind is freed', () => {
+  it('does not matter once it is gone: what it left behind is freed', () => {
     const given = used({});
     const behind = { ...given.cluster, node: null, pods: [pod()], volumes: [volume({ attachment: attachment() })] };
     expect(said({ ...given, cluster: behind })).toBe('delete-pod');

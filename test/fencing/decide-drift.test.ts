@@ -6,17 +6,17 @@ import { ago, cluster, machine, marked, record, view } from './view-builder.ts';
 const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial<View> = {}) =>
   view({ cluster: cluster({ node: marked(), ...change }), ...rest });
 
-describe('a fence whose boot is, or seems, not the machine’s any more', () => {
+describe('a fence whose generation is not that of the machine any more', () => {
   it.each([
     [
-      'continues under the old fence if an operation has changed a drifting generation',
+      'continues if only an operation on the machine has changed a generation that drifts',
       { generation: 'operation-2', generationDrifts: true },
       ago(20_000),
       'delete-pod',
     ],
     ['begins again if a generation that does not drift has changed', { generation: 'boot-2' }, ago(20_000), 'mark'],
     [
-      'begins again if the kubelet has also shown a sign of life',
+      'begins again if a generation that drifts has changed and the kubelet has renewed its Lease',
       { generation: 'operation-2', generationDrifts: true },
       ago(19_000),
       'mark',
@@ -24,7 +24,7 @@ describe('a fence whose boot is, or seems, not the machine’s any more', () => 
   ])('%s', (_, change, lease, expected) => {
     expect(said(fencing({ lease }, { machine: machine(change) }))).toBe(expected);
   });
-  it('sees that a fence was removed by hand, although a drifting generation has changed since', () => {
+  it('is known to be removed by hand, although a generation that drifts has changed since', () => {
     const drifted = machine({ generation: 'operation-2', generationDrifts: true });
     expect(said(view({ machine: drifted, remembered: record() }))).toBe('set-tombstone');
   });

@@ -13,13 +13,13 @@ describe('the end of a fence', () => {
   };
   const over = { machine: machine({ disks: [] }) };
 
-  it('says that nothing is held if nothing is', () => {
+  it('says that nothing is held if the machine holds nothing', () => {
     expect(
       ended(fencing({ node: marked({ phase: 'fenced', released: ago(1_000) }), pods: [], volumes: [] }, over)),
     ).toMatch(/is off and Node node-a holds no volume any more$/);
   });
 
-  it('names each volume that is kept and the pod that keeps it', () => {
+  it('names each volume that is kept, and the pod that keeps it', () => {
     const kept = fencing(
       { node: marked({ phase: 'fenced', released: ago(1_000) }), pods: [pod({ tolerates: true })] },
       over,

@@ -38,26 +38,31 @@ describe('the mark', () => {
   });
   it.each([
     [
-      'a taint that someone else set stays theirs',
+      'does not claim a taint that someone else set',
       { node: node({ taints: { outOfService: true, ours: false, quarantine: false } }) },
       'foreign',
       false,
     ],
     [
-      'a cluster that does not know the taint gets only the quarantine',
+      'sets only the quarantine if the cluster does not know the out-of-service taint',
       { taintSupported: false },
       'unsupported',
       false,
     ],
     [
-      'a second fence keeps the first fence’s claim to the taint',
+      'of a second fence still claims the taint that the first fence set',
       { node: marked({ generation: 'boot-0' }) },
       'ours',
       false,
     ],
-    ['... and its disclaimer', { node: marked({ generation: 'boot-0', outOfService: 'foreign' }) }, 'foreign', false],
     [
-      'a record that claims a taint does not make it ours, because a kubelet may write it',
+      'of a second fence does not claim the taint that the first fence found',
+      { node: marked({ generation: 'boot-0', outOfService: 'foreign' }) },
+      'foreign',
+      false,
+    ],
+    [
+      'does not claim a taint because the record claims it, because a kubelet may write the record',
       { node: marked({ generation: 'boot-0' }, { taints: { outOfService: true, ours: false, quarantine: true } }) },
       'foreign',
       false,
@@ -66,7 +71,7 @@ describe('the mark', () => {
     const step = stepOf(view({ cluster: cluster(change) }));
     expect(step).toMatchObject({ do: 'mark', addOutOfService, record: { outOfService } });
   });
-  it('begins again under a new fence after another boot, and keeps the volumes that the first fence named', () => {
+  it('begins a new fence after another boot, and keeps the volumes that the first fence named', () => {
     const before = marked({
       generation: 'boot-0',
       volumes: [{ driver: 'a-driver', handle: 'disk-9', persistentVolume: 'pv-9', attachment: 'csi-9' }],
@@ -74,14 +79,14 @@ describe('the mark', () => {
     const step = stepOf(view({ cluster: cluster({ node: before }) }));
     expect(step?.do === 'mark' && step.record.volumes.map((named) => named.attachment)).toEqual(['csi-1', 'csi-9']);
   });
-  it('never begins again for another boot under a machine that was off all the time: that boot is another machine’s', () => {
+  it('begins no new fence if the Node shows another boot although its machine was off all the time', () => {
     expect(said(view({ cluster: cluster({ node: marked({ bootID: 'boot-before' }) }) }))).toBe(
       'refused identity-contradicted',
     );
   });
-  it('begins again if the machine goes off while it is being released', () =>
+  it('begins a new fence if the machine goes off while its fence is being released', () =>
     expect(said(view({ cluster: cluster({ node: marked({ phase: 'releasing' }) }) }))).toBe('mark'));
-  it('continues under the old fence if the cloud has forgotten the machine by now', () => {
+  it('is not written again if the cloud has forgotten the machine by now: the old fence continues', () => {
     const forgotten = machine({ power: 'missing', generation: null });
     expect(
       said(
@@ -99,7 +104,7 @@ describe('the mark', () => {
   it.each([
     ['out-of-service', { outOfService: false, ours: false, quarantine: true }],
     ['quarantine', { outOfService: true, ours: true, quarantine: false }],
-  ])('stops, and leaves a tombstone instead, if someone removed the %s taint', (_, taints) => {
+  ])('is not written again if someone removed the %s taint: the fence stops, and leaves a tombstone', (_, taints) => {
     expect(stepOf(view({ cluster: cluster({ node: marked({}, { taints }) }) }))).toEqual({
       do: 'set-tombstone',
       node: expect.objectContaining({ uid: 'node-uid' }),
@@ -111,19 +116,23 @@ describe('the mark', () => {
   });
 });
 
-describe('what a person removed is not put back', () => {
+describe('a removal by hand', () => {
   const free = { machine: machine({ disks: [] }) };
   const unquarantined = (recorded: Parameters<typeof marked>[0]) =>
     marked(recorded, { taints: { outOfService: false, ours: false, quarantine: false } });
   const cases: readonly [string, View, string][] = [
-    ['a record that is gone, in the same boot', view({ remembered: record() }), 'set-tombstone'],
     [
-      '... and the tombstone tells later runs',
+      'is seen if the record that this run remembers is gone, in the same boot',
+      view({ remembered: record() }),
+      'set-tombstone',
+    ],
+    [
+      'stops later runs through its tombstone',
       view({ cluster: cluster({ node: node({ tombstone: buried, label: 'x' }) }) }),
       'refused fence-removed-by-hand',
     ],
     [
-      '... even if the cloud has forgotten the machine',
+      'stops later runs through its tombstone even if the cloud has forgotten the machine',
       view({
         cluster: cluster({ lease: null, node: node({ tombstone: buried, label: 'x' }) }),
         machine: machine({ power: 'missing', generation: null }),
@@ -132,19 +141,19 @@ describe('what a person removed is not put back', () => {
       'refused fence-removed-by-hand',
     ],
     [
-      'a label without our taint shows the removal if nothing else is left',
+      'is seen by the label if our taint and the rest of our fence are gone',
       view({ cluster: cluster({ node: node({ taintedFor: buried }) }) }),
       'set-tombstone',
     ],
     [
-      '... but not if someone else’s taint has replaced ours and the rest of our fence is there',
+      'is not seen if someone else’s taint has replaced ours and the rest of our fence is there',
       fencing({
         node: marked({}, { taintedFor: buried, taints: { outOfService: true, ours: false, quarantine: true } }),
       }),
       'delete-pod',
     ],
     [
-      '... which means nothing if our fence is gone',
+      'is seen if someone else’s taint has replaced ours and the rest of our fence is gone',
       view({
         cluster: cluster({
           node: node({ taintedFor: buried, taints: { outOfService: true, ours: false, quarantine: false } }),
@@ -153,7 +162,7 @@ describe('what a person removed is not put back', () => {
       'set-tombstone',
     ],
     [
-      '... and means nothing for a later boot',
+      'of an earlier boot does not stop a fence of a later boot',
       view({
         cluster: cluster({
           node: node({ taintedFor: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }) }),
@@ -162,7 +171,7 @@ describe('what a person removed is not put back', () => {
       'mark',
     ],
     [
-      '... nor if the record of that earlier boot is still there',
+      'of an earlier boot does not stop a fence of a later boot, although the record of the earlier one is still there',
       view({
         cluster: cluster({
           node: marked(
@@ -177,7 +186,7 @@ describe('what a person removed is not put back', () => {
       'mark',
     ],
     [
-      '... even if the cloud knew no boot at that time',
+      'stops later runs even if the cloud did not know the boot at that time',
       view({
         cluster: cluster({
           node: node({ tombstone: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: null }), label: 'x' }),
@@ -186,7 +195,7 @@ describe('what a person removed is not put back', () => {
       'refused fence-removed-by-hand',
     ],
     [
-      'a tombstone of an earlier boot means nothing for this one',
+      'does not stop a later boot through the tombstone of an earlier boot',
       view({
         cluster: cluster({
           node: node({ tombstone: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }), label: 'x' }),
@@ -195,18 +204,22 @@ describe('what a person removed is not put back', () => {
       'mark',
     ],
     [
-      'a fence that is being released without another boot',
+      'is seen if a person is releasing the fence and the machine has not booted since',
       view({ cluster: cluster({ node: marked({ phase: 'releasing' }) }), remembered: record() }),
       'set-tombstone',
     ],
-    ['a fence of another boot begins again', view({ remembered: record({ bootID: 'boot-before' }) }), 'mark'],
     [
-      'a fence of a Node that was re-created begins again',
+      'is not seen if the remembered fence is of another boot: a new fence begins',
+      view({ remembered: record({ bootID: 'boot-before' }) }),
+      'mark',
+    ],
+    [
+      'is not seen if the Node was re-created: a new fence begins',
       view({ remembered: record({ nodeUid: 'an older one' }) }),
       'mark',
     ],
     [
-      'the quarantine of a fence that is parked',
+      'is seen if the quarantine of a parked Node is gone',
       view({
         cluster: cluster({
           node: marked(
@@ -218,7 +231,7 @@ describe('what a person removed is not put back', () => {
       'set-tombstone',
     ],
     [
-      'a mark that we lifted ourselves is not a removal',
+      'is not seen if Cloudfence itself lifted the mark',
       view({
         cluster: cluster({
           node: marked(
@@ -231,7 +244,7 @@ describe('what a person removed is not put back', () => {
       'mark',
     ],
     [
-      'the quarantine under a mark that we lifted ourselves, in the same boot',
+      'is seen if the quarantine is gone after Cloudfence lifted the mark, in the same boot',
       view({
         cluster: cluster({ node: unquarantined({ phase: 'lifted', released: ago(1_000) }) }),
         remembered: record(),
@@ -239,7 +252,7 @@ describe('what a person removed is not put back', () => {
       'set-tombstone',
     ],
     [
-      '... even if there is nothing to free any more',
+      'is seen if the quarantine is gone after Cloudfence lifted the mark, even if there is nothing to free any more',
       view({
         ...free,
         cluster: cluster({ node: unquarantined({ phase: 'lifted', released: ago(1_000) }), pods: [], volumes: [] }),
@@ -247,7 +260,7 @@ describe('what a person removed is not put back', () => {
       'set-tombstone',
     ],
     [
-      '... and even if the cloud has forgotten the machine',
+      'is seen if the quarantine is gone after Cloudfence lifted the mark, even if the cloud has forgotten the machine',
       view({
         machine: machine({ power: 'missing', generation: null, disks: [] }),
         memory: { ...view().memory, witness: 'released', testified: ['va-uid'] },
@@ -256,29 +269,29 @@ describe('what a person removed is not put back', () => {
       'set-tombstone',
     ],
     [
-      'a quarantine that was removed in an earlier boot is put back',
+      'of the quarantine in an earlier boot does not stop a fence of this boot',
       view({
         cluster: cluster({ node: unquarantined({ phase: 'lifted', released: ago(1_000), generation: 'boot-0' }) }),
       }),
       'mark',
     ],
     [
-      'a record of this boot without anything else of ours',
+      'is suspected, and the fence refused, if only a record of this boot is left',
       view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record() }) }) }),
       'refused record-not-ours',
     ],
     [
-      '... and one that names no boot of the cloud’s',
+      'is suspected, and the fence refused, if only a record without a generation is left',
       view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record({ generation: null }) }) }) }),
       'refused record-not-ours',
     ],
     [
-      '... which a run that remembers the fence takes for its removal',
+      'is seen if only the record is left and this run remembers the fence',
       view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record() }) }), remembered: record() }),
       'set-tombstone',
     ],
     [
-      '... even if the cloud has forgotten the machine',
+      'is suspected even if the cloud has forgotten the machine',
       view({
         machine: machine({ power: 'missing', generation: null, disks: [] }),
         memory: { ...view().memory, witness: 'released', testified: ['va-uid'] },
@@ -287,12 +300,12 @@ describe('what a person removed is not put back', () => {
       'refused record-not-ours',
     ],
     ...(['generation', 'bootID', 'machine'] as const).map((what): [string, View, string] => [
-      `... but one of another ${what} says nothing about this boot`,
+      `is not suspected if the record that is left is of another ${what}`,
       view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record({ [what]: 'another' }) }) }) }),
       'mark',
     ]),
     [
-      'the label of a parked Node is written again',
+      'is not seen if only the label of a parked Node is gone: the label is written again',
       view({
         cluster: cluster({
           node: marked({ phase: 'fenced', released: ago(1_000) }, { label: null }),
@@ -304,7 +317,7 @@ describe('what a person removed is not put back', () => {
       'park',
     ],
     [
-      'our taint next to our label is ours even if its record is lost',
+      'is not seen if only the record is gone: our taint next to our label is still ours',
       fencing({ node: node({ label: 'run.1', taints: { outOfService: true, ours: true, quarantine: true } }) }, free),
       'mark',
     ],
@@ -312,14 +325,14 @@ describe('what a person removed is not put back', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
-describe('a declined step is passed by', () => {
+describe('a step that the API server declined', () => {
   const declined = (...keys: string[]) => ({
     memory: { ...view().memory, declined: new Map(keys.map((key) => [key, 'a webhook says no'])) },
   });
   const two = [pod({ uid: 'a', name: 'a', volumes: [] }), pod({ uid: 'b', name: 'b', volumes: [] })];
-  it('the next pod is deleted', () =>
+  it('does not stop the next pod from being deleted', () =>
     expect(target(fencing({ pods: two }, declined('delete-pod a')))).toBe('delete-pod b'));
-  it('and the end reports it', () => {
+  it('is reported at the end', () => {
     const given = fencing(
       { pods: two, volumes: [] },
       { ...declined('delete-pod a', 'delete-pod b'), machine: machine({ disks: [] }) },
@@ -331,11 +344,11 @@ describe('a declined step is passed by', () => {
   });
 });
 
-describe('pods', () => {
+describe('the pods of a fence', () => {
   const cases: readonly [string, Partial<ReturnType<typeof cluster>>, string | null][] = [
     ['are deleted', {}, 'delete-pod db-0'],
     [
-      'of high priority go first: CSI controllers come back early',
+      'with a high priority go first, so that CSI controllers come back early',
       { pods: [pod({ name: 'a' }), pod({ name: 'csi', priority: 2e9, volumes: [] })] },
       'delete-pod csi',
     ],
@@ -344,10 +357,10 @@ describe('pods', () => {
       { pods: [pod({ name: 'a', volumes: [] }), pod({ name: 'b' })] },
       'delete-pod b',
     ],
-    ['of a Job fail first', { pods: [pod({ kind: 'job', name: 'job' })] }, 'fail-pod job'],
-    ['with finalizers fail first', { pods: [pod({ finalizers: true })] }, 'fail-pod db-0'],
+    ['of a Job are failed before they are deleted', { pods: [pod({ kind: 'job', name: 'job' })] }, 'fail-pod job'],
+    ['with finalizers are failed before they are deleted', { pods: [pod({ finalizers: true })] }, 'fail-pod db-0'],
     [
-      'that we failed but did not get to delete are deleted',
+      'that this fence has failed but not deleted yet are deleted',
       { pods: [pod({ kind: 'job', finished: true })] },
       'delete-pod db-0',
     ],
@@ -357,7 +370,7 @@ describe('pods', () => {
       'delete-pod db-0',
     ],
     ['of a DaemonSet with a volume are deleted', { pods: [pod({ kind: 'daemon' })] }, 'delete-pod db-0'],
-    ['that are already Terminating are still deleted', { pods: [pod({ deleting: true })] }, 'delete-pod db-0'],
+    ['that are already Terminating are deleted', { pods: [pod({ deleting: true })] }, 'delete-pod db-0'],
   ];
   it.each(cases)('%s', (_, change, expected) => expect(target(fencing(change))).toBe(expected));
   it.each([
@@ -375,49 +388,49 @@ describe('pods', () => {
   );
 });
 
-describe('attachments', () => {
+describe('the attachments of a fence', () => {
   const doubtful = (change = {}) => pod({ tolerates: true, volumes: [], unresolved: ['default/gone'], ...change });
   const unwanted = (mono: number) => ({ memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', mono]]) } });
   const cases: readonly [string, View, string][] = [
-    ['get a moment to go by themselves', fencing({ pods: [] }, unwanted(900)), 'wait attachments-going'],
-    ['that linger are deleted', fencing({ pods: [] }, unwanted(-3_000)), 'delete-attachment'],
+    ['have a moment to go by themselves', fencing({ pods: [] }, unwanted(900)), 'wait attachments-going'],
+    ['are deleted if they linger', fencing({ pods: [] }, unwanted(-3_000)), 'delete-attachment'],
     [
-      'that a tolerating pod still wants are not',
+      'stay if a pod that tolerates the taint still wants them',
       fencing({ pods: [pod({ tolerates: true })] }, unwanted(-9_000)),
       'park',
     ],
     [
-      'that a tolerating pod may want, because its claim cannot be resolved, are not',
+      'stay if a pod that tolerates the taint may want them, because its claim cannot be resolved',
       fencing({ pods: [doubtful()], volumes: [volume({ pvc: null })] }, unwanted(-9_000)),
       'park',
     ],
     [
-      'that belong to another claim than the unresolved one are deleted',
+      'are deleted if the unresolved claim of a tolerating pod is a different one',
       fencing({ pods: [doubtful()] }, unwanted(-9_000)),
       'delete-attachment',
     ],
     [
-      'that belong to the unresolved claim are not',
+      'stay if the unresolved claim of a tolerating pod is theirs',
       fencing({ pods: [doubtful({ unresolved: ['default/data'] })] }, unwanted(-9_000)),
       'park',
     ],
     [
-      'of a Node that is gone and that a tolerating pod may want are not',
+      'stay if the Node is gone and a pod that tolerates the taint may want them',
       view({ cluster: cluster({ node: null, pods: [doubtful()], volumes: [volume({ pvc: null })] }) }),
       'fenced fenced',
     ],
     [
-      'of a Node that is gone are deleted without delay',
+      'are deleted at once if the Node is gone',
       view({ cluster: cluster({ node: null, pods: [] }) }),
       'delete-attachment',
     ],
     [
-      'are never deleted under a reused Node name',
+      'are never deleted if another machine uses the Node name',
       view({ cluster: cluster({ node: null, nameTaken: true, pods: [] }), machine: machine({ disks: [] }) }),
       'refused name-reused',
     ],
     [
-      'whose driver knows the machine under another kind of name belong to the machine',
+      'belong to the machine if their driver knows it under another kind of name',
       fencing(
         {
           pods: [],
@@ -432,7 +445,7 @@ describe('attachments', () => {
       'delete-attachment',
     ],
     [
-      'of another machine are never deleted',
+      'are never deleted if they name another machine',
       fencing(
         {
           pods: [],
@@ -450,7 +463,7 @@ describe('attachments', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
-describe('disks', () => {
+describe('the disks of a fence', () => {
   const reusedName = (mono: number) =>
     view({
       cluster: cluster({ node: null, nameTaken: true, pods: [] }),
@@ -464,29 +477,33 @@ describe('disks', () => {
   const held = (change: Parameters<typeof machine>[0]) => ({ machine: machine(change) });
   const cases: readonly [string, View, string][] = [
     ['are left to Kubernetes at first', fencing({ pods: [], volumes: [deleting(5_000)] }), 'wait attachments-going'],
-    ['are detached when Kubernetes is stuck', fencing({ pods: [], volumes: [deleting(10_000)] }), 'detach-disk'],
+    [
+      'are detached if Kubernetes does not detach them',
+      fencing({ pods: [], volumes: [deleting(10_000)] }),
+      'detach-disk',
+    ],
     [
       'are detached sooner if the driver failed',
       fencing({ pods: [], volumes: [deleting(2_000, 'no')] }),
       'detach-disk',
     ],
     [
-      'are detached at once by policy',
+      'are detached at once if the policy is `always`',
       fencing({ pods: [], volumes: [deleting(0)] }, { policy: { ...defaultPolicy, detach: 'always' } }),
       'detach-disk',
     ],
     [
-      'are never detached by policy',
+      'are never detached if the policy is `never`',
       fencing({ pods: [], volumes: [deleting(99_000)] }, { policy: { ...defaultPolicy, detach: 'never' } }),
       'wait attachments-going',
     ],
     [
-      'are not detached while their attachment stands',
+      'are not detached while nobody deletes their attachment',
       fencing({ pods: [] }, { policy: { ...defaultPolicy, detach: 'always' } }),
       'wait attachments-going',
     ],
     [
-      '... whether or not its attacher has attached anything by now',
+      'are not detached while nobody deletes their attachment, even if its driver has not attached anything',
       fencing(
         { pods: [], volumes: [volume({ attachment: attachment({ attached: false }) })] },
         { policy: { ...defaultPolicy, detach: 'always' } },
@@ -507,12 +524,12 @@ describe('disks', () => {
       'park',
     ],
     [
-      'without a PersistentVolume are not detached',
+      'are not detached if they belong to no PersistentVolume',
       fencing({ pods: [], volumes: [{ ...deleting(99_000), persistentVolume: null }] }),
       'wait attachments-going',
     ],
     [
-      'that must be kept are not detached',
+      'are not detached if they must be kept',
       fencing(
         { pods: [], volumes: [deleting(99_000)] },
         held({ disks: [{ disk: 'disk-1', state: 'attached', keep: 'root' }] }),
@@ -520,7 +537,7 @@ describe('disks', () => {
       'wait attachments-going',
     ],
     [
-      'that the driver has been detaching for a long time are forced',
+      'are detached by force if the driver has been detaching them for a long time',
       fencing(
         { pods: [], volumes: [deleting(31_000)] },
         held({ disks: [{ disk: 'disk-1', state: 'detaching', keep: null }] }),
@@ -528,7 +545,7 @@ describe('disks', () => {
       'detach-disk',
     ],
     [
-      'that are already detaching are waited for',
+      'are waited for while the driver detaches them',
       fencing(
         { pods: [], volumes: [deleting(12_000)] },
         held({ disks: [{ disk: 'disk-1', state: 'detaching', keep: null }] }),
@@ -536,13 +553,17 @@ describe('disks', () => {
       'wait attachments-going',
     ],
     [
-      'get time for a plain detach',
+      'are waited for after a plain detach',
       fencing({ pods: [], volumes: [deleting(12_000)] }, asked('plain', -18_000)),
       'wait attachments-going',
     ],
-    ['are forced last', fencing({ pods: [], volumes: [deleting(32_000)] }, asked('plain', -19_000)), 'detach-disk'],
     [
-      'under a reused name are detached from the dead machine',
+      'are detached by force last',
+      fencing({ pods: [], volumes: [deleting(32_000)] }, asked('plain', -19_000)),
+      'detach-disk',
+    ],
+    [
+      'are detached from the dead machine if another machine uses the Node name',
       view({
         cluster: cluster({ node: null, nameTaken: true, pods: [], volumes: [volume({ attachment: null })] }),
         memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', -9_000]]) },
@@ -550,18 +571,18 @@ describe('disks', () => {
       'detach-disk',
     ],
     [
-      'under a reused name are detached although their attachment is there: Kubernetes takes it for the new machine’s',
+      'are detached from the dead machine if the Node name is reused, because Kubernetes blames the new machine',
       reusedName(-9_000),
       'detach-disk',
     ],
-    ['under a reused name are left to Kubernetes at first', reusedName(0), 'wait disks-going'],
+    ['are left to Kubernetes at first if another machine uses the Node name', reusedName(0), 'wait disks-going'],
     [
-      'that are still attached although their attachment is gone are waited for',
+      'are waited for if they are still attached although their attachment is gone',
       fencing({ pods: [], volumes: [volume({ attachment: null })] }),
       'wait disks-going',
     ],
     [
-      'that Kubernetes no longer handles are detached sooner',
+      'are detached sooner if Kubernetes no longer handles them',
       fencing(
         { pods: [], volumes: [volume({ attachment: null })] },
         { memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', -1_000]]) } },
@@ -573,7 +594,7 @@ describe('disks', () => {
   it.each([
     ['plainly at first', fencing({ pods: [], volumes: [deleting(32_000)] }), 'plain'],
     [
-      'by force if a plain detach has not helped',
+      'by force if a plain detach had no effect',
       fencing({ pods: [], volumes: [deleting(32_000)] }, asked('plain', -19_000)),
       'forced',
     ],
@@ -593,47 +614,51 @@ describe('the nudge of the attacher', () => {
     volume({ attachment: null, successor: attachment({ uid: 'new', attached: false, ...change }) });
   const cases: readonly [string, View, string][] = [
     [
-      'on the old attachment once the disk is free',
+      'goes to the old attachment once the disk is free',
       fencing({ pods: [], volumes: [failed] }, { machine: free }),
       'nudge',
     ],
     [
-      'not while the disk is held',
+      'is not sent while the machine holds the disk',
       fencing({
         pods: [],
         volumes: [{ ...failed, attachment: attachment({ deletingSince: NOW - 1_000, detachError: 'x' }) }],
       }),
       'wait attachments-going',
     ],
-    ['on the new attachment if the old one is gone', fencing({ pods: [], volumes: [next({})] }, detached([])), 'nudge'],
     [
-      'and Cloudfence waits for its effect',
+      'goes to the new attachment if the old one is gone',
+      fencing({ pods: [], volumes: [next({})] }, detached([])),
+      'nudge',
+    ],
+    [
+      'is waited for',
       fencing({ pods: [], volumes: [next({ nudged: true })] }, detached([['nudge new on', 500]])),
       'wait attacher-nudged',
     ],
     [
-      'and removed once the volume is attached',
+      'is removed once the volume is attached',
       fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, detached([['nudge new on', 500]])),
       'nudge',
     ],
-    ['but not twice', fencing({ pods: [], volumes: [next({})] }, detached([['nudge new on', -9_000]])), 'park'],
+    ['is not repeated', fencing({ pods: [], volumes: [next({})] }, detached([['nudge new on', -9_000]])), 'park'],
     [
-      'on a new attachment that has failed before, whoever freed the disk',
+      'goes to a new attachment that has failed before, whoever freed the disk',
       fencing({ pods: [], volumes: [next({ attachError: 'VolumeInUse' })] }, { machine: free }),
       'nudge',
     ],
     [
-      'but not on a new attachment that has failed while the disk is held',
+      'does not go to a new attachment that has failed while the machine holds the disk',
       fencing({ pods: [], volumes: [next({ attachError: 'VolumeInUse' })] }),
       'wait disks-going',
     ],
     [
-      'but not on a new attachment that is only slow',
+      'does not go to a new attachment that is only slow',
       fencing({ pods: [], volumes: [next({})] }, { machine: free }),
       'park',
     ],
     [
-      'once in a dry run, which only imagines it',
+      'is removed only once in a dry run, which only imagines the removal',
       fencing(
         { pods: [], volumes: [next({ nudged: true, attached: true })] },
         { machine: free, memory: { ...view().memory, sinceLook: new Set(['nudge new off']) } },
@@ -641,7 +666,7 @@ describe('the nudge of the attacher', () => {
       'wait attacher-nudged',
     ],
     [
-      'and removed if a killed run has left it',
+      'is removed if a killed run has left it',
       fencing({ pods: [], volumes: [next({ nudged: true, attached: true })] }, { machine: free }),
       'nudge',
     ],
@@ -649,33 +674,37 @@ describe('the nudge of the attacher', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
-describe('the Node', () => {
+describe('the Node of a fence', () => {
   const free = { pods: [], volumes: [] };
   const gone = { machine: machine({ forGood: true, disks: [] }) };
   const parked = (nodeChange: Parameters<typeof node>[0] = {}) =>
     fencing({ ...free, node: marked({ phase: 'fenced', released: ago(1_000) }, nodeChange) }, gone);
   const cases: readonly [string, View, string][] = [
-    ['of a stopped machine is parked', fencing(free, { machine: machine({ disks: [] }) }), 'park'],
+    ['is parked if the machine is stopped', fencing(free, { machine: machine({ disks: [] }) }), 'park'],
     [
-      'that is parked is done',
+      'is left alone once it is parked',
       fencing(
         { ...free, node: marked({ phase: 'fenced', released: ago(1_000) }) },
         { machine: machine({ disks: [] }) },
       ),
       'fenced fenced',
     ],
-    ['of a terminated machine is deleted', fencing(free, gone), 'delete-node'],
+    ['is deleted if the machine is terminated', fencing(free, gone), 'delete-node'],
     [
-      'is deleted by policy',
+      'is deleted if the policy is `always`',
       fencing(free, { machine: machine({ disks: [] }), policy: { ...defaultPolicy, deleteNode: 'always' } }),
       'delete-node',
     ],
-    ['is kept by policy', fencing(free, { ...gone, policy: { ...defaultPolicy, deleteNode: 'never' } }), 'park'],
-    ['with a finalizer is kept', parked({ finalizers: ['someone/else'] }), 'fenced fenced'],
-    ['of a NodeClaim is kept', parked({ owners: ['NodeClaim'] }), 'fenced fenced'],
-    ['that someone else is deleting is left to them', parked({ deleting: true }), 'fenced fenced'],
     [
-      'is deleted last, not while a disk is held',
+      'is kept if the policy is `never`',
+      fencing(free, { ...gone, policy: { ...defaultPolicy, deleteNode: 'never' } }),
+      'park',
+    ],
+    ['is kept if it has a finalizer', parked({ finalizers: ['someone/else'] }), 'fenced fenced'],
+    ['is kept if a NodeClaim owns it', parked({ owners: ['NodeClaim'] }), 'fenced fenced'],
+    ['is left to the person or controller that is deleting it', parked({ deleting: true }), 'fenced fenced'],
+    [
+      'is deleted last, and not while the machine holds a disk',
       fencing({ pods: [] }, { machine: machine({ forGood: true }) }),
       'wait attachments-going',
     ],

@@ -37,12 +37,16 @@ const parked = {
 };
 const nodesOnly = policy({ optOut: 'nodes' });
 
-describe('guards forbid a fence of a machine that is off', () => {
+describe('a fence of a machine that is off', () => {
   const cases: readonly [string, View, string][] = [
-    ['a pause of all clusters', view({ policy: policy({ paused: 'upgrade' }) }), 'refused paused'],
-    ['a pause of the cluster', view({ cluster: cluster({ surroundings: { paused: 'upgrade' } }) }), 'refused paused'],
+    ['is refused during a pause of all clusters', view({ policy: policy({ paused: 'upgrade' }) }), 'refused paused'],
     [
-      'a pause in mid-fence, too',
+      'is refused during a pause of the cluster',
+      view({ cluster: cluster({ surroundings: { paused: 'upgrade' } }) }),
+      'refused paused',
+    ],
+    [
+      'stops if a pause begins in the middle',
       view({ cluster: cluster({ node: marked(), surroundings: { paused: 'upgrade' } }) }),
       'refused paused',
     ],
@@ -52,22 +56,22 @@ describe('guards forbid a fence of a machine that is off', () => {
       'refused opted-out',
     ],
     [
-      'an administrator’s label if only that counts',
+      'is refused by an administrator’s label if only that counts',
       view({ policy: nodesOnly, cluster: cluster({ node: node({ optOuts: [optOut('bare metal', 'label')] }) }) }),
       'refused opted-out',
     ],
     [
-      'but not an annotation that its own kubelet may have written',
+      'is not refused by an annotation, which the kubelet may have written, if only the label counts',
       view({ policy: nodesOnly, cluster: cluster({ node: node({ optOuts: [optOut('bare metal')] }) }) }),
       'mark',
     ],
     [
-      'and not a tenant’s Pod',
+      'is not refused by a tenant’s Pod if only the label counts',
       view({ policy: nodesOnly, cluster: cluster({ pods: [pod({ optOut: optOut('licence') })] }) }),
       'mark',
     ],
     [
-      'no opt-out if the policy counts none',
+      'is not refused by any opt-out if the policy counts none',
       view({
         policy: { ...defaultPolicy, optOut: 'none' },
         cluster: cluster({
@@ -78,59 +82,67 @@ describe('guards forbid a fence of a machine that is off', () => {
       'mark',
     ],
     [
-      'one opted-out Pod refuses the whole Node',
+      'is refused by one opted-out Pod of the Node',
       view({ cluster: cluster({ pods: [pod({ uid: 'a' }), pod({ uid: 'b', optOut: optOut('licence') })] }) }),
       'refused opted-out',
     ],
     [
-      '... also one that a fence would leave alone',
+      'is refused by an opted-out Pod that a fence would leave alone',
       view({ cluster: cluster({ pods: [pod(), pod({ uid: 'b', optOut: optOut('licence'), tolerates: true })] }) }),
       'refused opted-out',
     ],
     [
-      'but not a finished opted-out Pod',
+      'is not refused by an opted-out Pod that has finished',
       view({ cluster: cluster({ pods: [pod(), pod({ uid: 'b', optOut: optOut('licence'), finished: true })] }) }),
       'mark',
     ],
     [
-      'an opt-out after the mark comes too late',
+      'is not stopped by an opt-out after the mark',
       view({ cluster: cluster({ node: marked({}, { optOuts: [optOut('late')] }) }) }),
       'delete-pod',
     ],
     [
-      'an opted-out Pod of a Node that is gone',
+      'is refused by an opted-out Pod of a Node that is gone',
       view({ cluster: cluster({ node: null, pods: [pod({ optOut: optOut('licence') })] }) }),
       'refused opted-out',
     ],
-    ['the cap is asked before the mark', asked(null), 'reserve cap-reached'],
-    ['... and if the Node is gone', asked(null, { cluster: cluster({ node: null }) }), 'reserve cap-reached'],
+    ['asks the cap before the mark', asked(null), 'reserve cap-reached'],
+    ['asks the cap if the Node is gone', asked(null, { cluster: cluster({ node: null }) }), 'reserve cap-reached'],
     [
-      '... and if the fence begins again for a later boot',
+      'asks the cap again if it begins again for a later boot',
       asked(null, { cluster: cluster({ node: marked({ generation: 'boot-0' }) }) }),
       'reserve cap-reached',
     ],
     [
-      '... but never if there is nothing to free',
+      'does not ask the cap if there is nothing to free',
       asked(null, { cluster: cluster({ pods: [], volumes: [] }), machine: machine({ disks: [] }) }),
       'ignored nothing-to-free',
     ],
-    ['what the cap does not admit', asked(refusedAt), 'refused cap-reached'],
-    ['... even if the Node is gone', asked(refusedAt, { cluster: cluster({ node: null }) }), 'refused cap-reached'],
+    ['is refused if the cap does not admit it', asked(refusedAt), 'refused cap-reached'],
     [
-      '... for a later boot',
+      'is refused if the cap does not admit it, even if the Node is gone',
+      asked(refusedAt, { cluster: cluster({ node: null }) }),
+      'refused cap-reached',
+    ],
+    [
+      'is refused if the cap does not admit it for a later boot',
       asked(refusedAt, { cluster: cluster({ node: marked({ generation: 'boot-0' }) }) }),
       'refused cap-reached',
     ],
-    ['... and if its taint is to return for work that came back', asked(null, parked), 'reserve cap-reached'],
-    ['... which it does not admit either', asked(refusedAt, parked), 'refused cap-reached'],
+    ['asks the cap before its taint returns for work that came back', asked(null, parked), 'reserve cap-reached'],
+    ['is refused if the cap does not admit the return of its taint', asked(refusedAt, parked), 'refused cap-reached'],
     [
-      'the cap does not stop a fence that has begun',
+      'is not stopped by the cap once it has begun',
       asked(refusedAt, { cluster: cluster({ node: marked() }) }),
       'delete-pod',
     ],
-    ['... and is not asked again', asked(null, { cluster: cluster({ node: marked() }) }), 'delete-pod'],
     [
-      'nothing to free',
+      'does not ask the cap again once it has begun',
+      asked(null, { cluster: cluster({ node: marked() }) }),
+      'delete-pod',
+    ],
+    [
+      'is not needed if there is nothing to free',
       view({
         cluster: cluster({ pods: [pod({ kind: 'mirror' }), pod({ kind: 'daemon', volumes: [] })], volumes: [] }),
         machine: machine({ disks: [] }),
@@ -138,22 +150,22 @@ describe('guards forbid a fence of a machine that is off', () => {
       'ignored nothing-to-free',
     ],
     [
-      '... and a volume that is not attached is nothing to free',
+      'is not needed if the only volume is not attached',
       view({
         cluster: cluster({ pods: [], volumes: [volume({ attachment: null })] }),
         machine: machine({ disks: [] }),
       }),
       'ignored nothing-to-free',
     ],
-    ['an attached volume is something to free', view({ cluster: cluster({ pods: [] }) }), 'mark'],
+    ['is needed if a volume is attached', view({ cluster: cluster({ pods: [] }) }), 'mark'],
     [
-      'a pod without a volume is something to move',
+      'is needed if there is a pod without a volume',
       view({ cluster: cluster({ pods: [pod({ volumes: [] })], volumes: [] }), machine: machine({ disks: [] }) }),
       'mark',
     ],
-    ['a delay by policy', view({ policy: policy({ fenceAfter: 60_000 }) }), 'wait delayed-by-policy'],
+    ['is delayed by the policy', view({ policy: policy({ fenceAfter: 60_000 }) }), 'wait delayed-by-policy'],
     [
-      '... counted from the kubelet’s last sign of life if the cloud gives no time',
+      'is delayed from the kubelet’s last sign of life if the cloud gives no time',
       view({
         policy: policy({ fenceAfter: 60_000 }),
         machine: machine({ since: null }),
@@ -162,12 +174,12 @@ describe('guards forbid a fence of a machine that is off', () => {
       'mark',
     ],
     [
-      '... which may be later than the delay',
+      'is not delayed any more once that sign of life is old enough',
       view({ policy: policy({ fenceAfter: 60_000 }), machine: machine({ since: null }) }),
       'wait delayed-by-policy',
     ],
     [
-      '... whose clock may be a minute fast',
+      'is delayed by a kubelet whose clock is up to a minute fast',
       view({
         policy: policy({ fenceAfter: 60_000 }),
         machine: machine({ since: null }),
@@ -177,7 +189,7 @@ describe('guards forbid a fence of a machine that is off', () => {
       'wait delayed-by-policy',
     ],
     [
-      '... unless its clock is so fast that its Lease would delay the fence forever',
+      'is not delayed by a Lease so far ahead that the delay would never end',
       view({
         policy: policy({ fenceAfter: 60_000 }),
         machine: machine({ since: null }),
@@ -187,7 +199,7 @@ describe('guards forbid a fence of a machine that is off', () => {
       'mark',
     ],
     [
-      '... and no delay if nothing says since when, because each run would begin it anew',
+      'is not delayed if nothing says since when, because each run would begin the delay again',
       view({
         policy: policy({ fenceAfter: 60_000 }),
         machine: machine({ since: null }),
@@ -196,13 +208,17 @@ describe('guards forbid a fence of a machine that is off', () => {
       'mark',
     ],
     [
-      '... even for what is left of a Node that is gone',
+      'is delayed by the policy even if the Node is gone',
       view({ policy: policy({ fenceAfter: 60_000 }), cluster: cluster({ node: null }) }),
       'wait delayed-by-policy',
     ],
-    ['... that is over', view({ policy: policy({ fenceAfter: 30_000 }) }), 'mark'],
     [
-      '... and never for a fence that has begun',
+      'is not delayed any more if the Node is gone and the delay is over',
+      view({ policy: policy({ fenceAfter: 30_000 }) }),
+      'mark',
+    ],
+    [
+      'is not delayed once it has begun',
       view({ policy: policy({ fenceAfter: 60_000 }), cluster: cluster({ node: marked() }) }),
       'delete-pod',
     ],
@@ -210,8 +226,8 @@ describe('guards forbid a fence of a machine that is off', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
-describe('what the cap says', () => {
-  it('names the numbers and the time at which the window has moved on, and asks for a look then', () => {
+describe('an answer of the cap', () => {
+  it('names the numbers and when the cap has room again, and the run looks again at that time', () => {
     expect(decide(asked(refusedAt))).toMatchObject({
       lookAgainIn: 60_000,
       because: {
@@ -219,14 +235,14 @@ describe('what the cap says', () => {
       },
     });
   });
-  it('waits for no time if only another fence has to end', () => {
+  it('names no time if only another fence has to end', () => {
     const decision = decide(asked({ ...refusedAt, begun: 2, opens: null }));
     expect(decision).not.toHaveProperty('lookAgainIn');
     expect(decision.because.says).toBe(
       'unfinished fences: 2 of at most 2 (20 % of 10); this fence can begin when another fence ends',
     );
   });
-  it('is asked for the boot that has ended, which the record of a deleted machine may name', () => {
+  it('is requested for the boot that has ended, which the record of a deleted machine may name', () => {
     expect(decide(asked(null))).toMatchObject({ do: 'reserve', boot: 'boot-1' });
     const gone = {
       machine: machine({ power: 'missing', generation: null }),
@@ -259,69 +275,85 @@ describe('a machine that runs while its Node is unreachable', () => {
       ...change,
     });
   const cases: readonly [string, View, string][] = [
-    ['is reported and left alone', running({ policy: defaultPolicy }), 'refused unreachable-but-running'],
-    ['under power-off, others are asked about first', running({}), 'survey-connectivity unreachable-but-running'],
     [
-      '... and again by a process that was frozen for half a minute',
+      'is only reported under the default policy',
+      running({ policy: defaultPolicy }),
+      'refused unreachable-but-running',
+    ],
+    [
+      'causes a survey of the other Nodes before it is powered off',
+      running({}),
+      'survey-connectivity unreachable-but-running',
+    ],
+    [
+      'causes another survey if the last one is half a minute old, because the process was frozen',
       running(survey(['node-a'], alone.zone, {}, -29_000)),
       'survey-connectivity unreachable-but-running',
     ],
-    ['under power-off, it is powered off if it is the only one', running(survey(['node-a'])), 'power-off'],
+    ['is powered off if the policy is power-off and it is the only one', running(survey(['node-a'])), 'power-off'],
     [
-      '... and if the cap admits it',
+      'asks the cap before it is powered off',
       running({ memory: { ...survey(['node-a']).memory, admission: null } }),
       'reserve cap-reached',
     ],
     [
-      'never past the cap, because a machine that is powered off has to be fenced',
+      'is not powered off if the cap does not admit it, because it has to be fenced afterwards',
       running({ memory: { ...survey(['node-a']).memory, admission: refusedAt } }),
       'refused cap-reached',
     ],
     [
-      'never before five minutes',
+      'is not powered off before its Node has been unreachable for five minutes',
       running(survey(['node-a']), node({ ready: 'Unknown', readySince: NOW - 60_000 })),
       'refused power-off-refused',
     ],
     [
-      'never a control-plane node',
+      'is not powered off if it is a control-plane node',
       running(survey(['node-a']), { ...unreachable, controlPlane: true }),
       'refused power-off-refused',
     ],
-    ['never if another node is unreachable too', running(survey(['node-a', 'node-c'])), 'refused power-off-refused'],
     [
-      'never while another Node also names the machine',
+      'is not powered off if another Node is unreachable too',
+      running(survey(['node-a', 'node-c'])),
+      'refused power-off-refused',
+    ],
+    [
+      'is not powered off if another Node also names it',
       running(survey(['node-a'], alone.zone, { nodesNamingMachine: ['node-a', 'node-new'] })),
       'refused power-off-refused',
     ],
     [
-      '... not even in another cluster',
+      'is not powered off if a Node in another cluster also names it',
       running(survey(['node-a'], alone.zone, { elsewhere: ['node-new in two'] })),
       'refused power-off-refused',
     ],
     [
-      '... and never while another cluster cannot be asked',
+      'is not powered off if another cluster does not answer',
       running(survey(['node-a'], alone.zone, { unanswered: ['two (no route to host)'] })),
       'refused power-off-refused',
     ],
     [
-      'never within five minutes of its start, however long its Node was silent before',
+      'is not powered off within five minutes of its start, however long its Node was silent before',
       running({ ...survey(['node-a']), machine: machine({ power: 'running', since: NOW - 60_000 }) }),
       'refused power-off-refused',
     ],
-    ['never if a whole zone is unreachable', running(survey(['node-a'], ['node-a'])), 'refused power-off-refused'],
-    ['never if its Lease is fresh', running(survey([])), 'refused power-off-refused'],
     [
-      'never if its Lease was renewed since it was first read',
+      'is not powered off if a whole zone is unreachable',
+      running(survey(['node-a'], ['node-a'])),
+      'refused power-off-refused',
+    ],
+    ['is not powered off if its Lease is fresh', running(survey([])), 'refused power-off-refused'],
+    [
+      'is not powered off if its Lease was renewed since it was first read',
       running({ memory: { ...survey(['node-a']).memory, firstLease: ago(90_000) } }),
       'refused power-off-refused',
     ],
     [
-      'never if it is opted out',
+      'is not powered off if its Node is opted out',
       running(survey(['node-a']), { ...unreachable, optOuts: [optOut('no')] }),
       'refused opted-out',
     ],
     [
-      'once only',
+      'is not powered off twice',
       running({ memory: { ...survey(['node-a']).memory, takenAt: new Map([['power-off m-1', 0]]) } }),
       'wait stopping-too-long',
     ],
@@ -358,36 +390,48 @@ describe('a machine that stays in stopping', () => {
       }),
     });
   it.each([
-    ['is waited for', stopping(9, 'power-off'), 'wait stopping'],
-    ['is an alarm after ten minutes', stopping(11, 'report'), 'wait stopping-too-long'],
-    ['is then forced off under power-off', stopping(11, 'power-off'), 'power-off'],
+    ['is waited for at first', stopping(9, 'power-off'), 'wait stopping'],
+    ['raises an alarm after ten minutes', stopping(11, 'report'), 'wait stopping-too-long'],
+    ['is powered off after ten minutes if the policy is power-off', stopping(11, 'power-off'), 'power-off'],
     [
-      '... by the same thresholds: others are asked about first',
+      'causes a survey of the other Nodes before it is powered off',
       stopping(11, 'power-off', {}),
       'survey-connectivity unreachable-but-running',
     ],
-    ['... never while its Node is Ready', stopping(11, 'power-off', survey(), node()), 'refused power-off-refused'],
     [
-      '... never a control-plane node',
+      'is not powered off while its Node is Ready',
+      stopping(11, 'power-off', survey(), node()),
+      'refused power-off-refused',
+    ],
+    [
+      'is not powered off if it is a control-plane node',
       stopping(11, 'power-off', survey(), { ...silent, controlPlane: true }),
       'refused power-off-refused',
     ],
     [
-      '... never while another Node names the machine',
+      'is not powered off if another Node also names it',
       stopping(11, 'power-off', survey(['node-new'])),
       'refused power-off-refused',
     ],
-    ['if the cloud gives no time, the kubelet’s silence does not count', untimed(NOW), 'wait stopping'],
-    ['... but our own first sight counts', untimed(NOW - 11 * 60_000), 'wait stopping-too-long'],
+    [
+      'is only waited for if the cloud gives no time, because the kubelet’s silence does not count',
+      untimed(NOW),
+      'wait stopping',
+    ],
+    [
+      'is powered off if the cloud gives no time but this run saw it stopping ten minutes ago',
+      untimed(NOW - 11 * 60_000),
+      'wait stopping-too-long',
+    ],
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
-it('a disk that no volume of the Node explains causes one search of the list of attachments', () => {
+it('a disk that no volume of the Node explains causes one search of the list of all attachments', () => {
   const drained = view({ cluster: cluster({ pods: [], volumes: [] }) });
   expect(said(drained)).toBe('search disks-going');
   expect(said({ ...drained, memory: { ...drained.memory, searched: true } })).toBe('ignored nothing-to-free');
 });
 
-it('a volume that cannot be named as a PersistentVolume still counts as attached', () => {
+it('a volume that is attached but cannot be named as a PersistentVolume still counts as attached', () => {
   expect(said(view({ cluster: cluster({ pods: [], volumes: [volume({ persistentVolume: null })] }) }))).toBe('mark');
 });

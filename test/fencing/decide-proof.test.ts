@@ -12,30 +12,34 @@ const seenOff = (mono: number, witness: View['memory']['witness'] = null) => ({
   memory: { ...view().memory, firstOff: { wall: NOW - 1_000, mono, generation: 'boot-1' }, leaseSince: mono, witness },
 });
 
-describe('a fence begins only with proof', () => {
+describe('a power state', () => {
   const cases: readonly [string, View, string][] = [
-    ['off is proof', view(), 'mark'],
-    ['stopping is not: the guest may still write', view({ machine: machine({ power: 'stopping' }) }), 'wait stopping'],
-    ['running is not', view({ machine: machine({ power: 'running' }) }), 'ignored machine-running'],
-    ['starting is not', view({ machine: machine({ power: 'starting' }) }), 'ignored machine-starting'],
+    ['off is a proof', view(), 'mark'],
     [
-      'suspended is not: memory resumes and writes',
+      'stopping is no proof, because the guest may still write',
+      view({ machine: machine({ power: 'stopping' }) }),
+      'wait stopping',
+    ],
+    ['running is no proof', view({ machine: machine({ power: 'running' }) }), 'ignored machine-running'],
+    ['starting is no proof', view({ machine: machine({ power: 'starting' }) }), 'ignored machine-starting'],
+    [
+      'suspended is no proof, because the memory resumes and writes',
       view({ machine: machine({ power: 'suspended' }) }),
       'refused suspended',
     ],
-    ['no power state is not', view({ machine: machine({ power: 'unknown' }) }), 'refused power-unknown'],
+    ['unknown is no proof', view({ machine: machine({ power: 'unknown' }) }), 'refused power-unknown'],
     [
-      'off without a boot generation is not',
+      'off without a boot generation is no proof',
       view({ machine: machine({ generation: null }) }),
       'refused generation-unknown',
     ],
     [
-      'a state that is proof only when repeated is not proof at first',
+      'off that counts only if it is repeated is no proof at first',
       view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(900) }),
       'wait second-read',
     ],
     [
-      '... and is proof five seconds later',
+      'off that counts only if it is repeated is a proof five seconds later',
       view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(-4_000) }),
       'mark',
     ],
@@ -43,7 +47,7 @@ describe('a fence begins only with proof', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
-describe('not found is proof only if the disks that were attached confirm it', () => {
+describe('a machine that the cloud does not find', () => {
   const missing = machine({ power: 'missing', generation: null, forGood: false });
   const silent = ago(60_000);
   const gone = (change: Partial<ClusterFacts> = {}, witness: View['memory']['witness'] = null, mono = 900) =>
@@ -79,68 +83,84 @@ describe('not found is proof only if the disks that were attached confirm it', (
     withRecord([known('csi-1', attached)], change);
   const unasked = 'refused missing-without-witness';
   const cases: readonly [string, View, string][] = [
-    ['the disks are asked first', gone(), 'witness missing-without-witness'],
-    ['it is proof if all are found and none names the machine', gone({}, 'released'), 'mark'],
+    ['is proven by its disks only after they were asked', gone(), 'witness missing-without-witness'],
+    ['is proven off if all disks are found and none names it', gone({}, 'released'), 'mark'],
     [
-      'it is not proof while one names the machine: the disks are asked again',
+      'is not proven off while a disk names it: the disks are asked again',
       gone({}, 'held'),
       'wait missing-but-disk-held',
     ],
-    ['... and not a minute later', gone({}, 'held', -59_000), 'refused missing-but-disk-held'],
-    ['and not if one cannot be found', gone({}, 'none'), unasked],
-    ['a disk that a pod merely wants is not a witness', gone({ volumes: [volume({ attachment: null })] }), unasked],
+    ['is refused if a disk still names it a minute later', gone({}, 'held', -59_000), 'refused missing-but-disk-held'],
+    ['is refused if a disk cannot be found', gone({}, 'none'), unasked],
+    ['is not proven by a disk that a pod merely wants', gone({ volumes: [volume({ attachment: null })] }), unasked],
     [
-      '... and attachments that no status names are searched for',
+      'causes a search for attachments that the status of the Node does not name',
       { ...gone({ volumes: [] }), memory: { ...gone().memory, searched: false } },
       'search missing-without-witness',
     ],
-    ['and not a disk that was to be attached but never was', volumeAt({ attached: false }), unasked],
-    ['... whatever the Node says', volumeAt({ attached: false }, { reported: true }), unasked],
-    ['and not a disk that was attached to another machine', volumeAt(noted('m-2')), unasked],
-    ['... whatever the Node says', volumeAt(noted('m-2'), { reported: true }), unasked],
-    ['and not a disk whose place was never noted', volumeAt({ source: null }), unasked],
-    ['... unless the Node names it', volumeAt({ source: null }, { reported: true }), 'witness missing-without-witness'],
+    ['is not proven by a disk whose attach was planned and never happened', volumeAt({ attached: false }), unasked],
     [
-      'a disk noted under the name of the Node is a witness',
+      'is not proven by a disk that was never attached, even if the status of the Node names it',
+      volumeAt({ attached: false }, { reported: true }),
+      unasked,
+    ],
+    ['is not proven by a disk that was attached to another machine', volumeAt(noted('m-2')), unasked],
+    [
+      'is not proven by a disk of another machine, even if the status of the Node names it',
+      volumeAt(noted('m-2'), { reported: true }),
+      unasked,
+    ],
+    ['is not proven by a disk whose attachment does not say where it was', volumeAt({ source: null }), unasked],
+    [
+      'may be proven by a disk whose attachment does not say where it was, if the Node reports it',
+      volumeAt({ source: null }, { reported: true }),
+      'witness missing-without-witness',
+    ],
+    [
+      'may be proven by a disk whose attachment names the Node',
       volumeAt(noted('node-a')),
       'witness missing-without-witness',
     ],
-    ['... but not if it is older than the Node', volumeAt({ ...noted('node-a'), created: NOW - 90_000_000 }), unasked],
     [
-      '... and it is if both were created in the same second',
+      'is not proven by a disk whose attachment is older than the Node that it names',
+      volumeAt({ ...noted('node-a'), created: NOW - 90_000_000 }),
+      unasked,
+    ],
+    [
+      'may be proven by a disk whose attachment was created in the same second as the Node',
       volumeAt({ ...noted('node-a'), created: node().created }),
       'witness missing-without-witness',
     ],
-    ['... and not under another name', volumeAt(noted('node-b')), unasked],
+    ['is not proven by a disk whose attachment names another Node', volumeAt(noted('node-b')), unasked],
     [
-      'a disk that the Node reports is a witness',
+      'may be proven by a disk that the status of the Node reports',
       gone({ volumes: [volume({ attachment: null, reported: true })] }),
       'witness missing-without-witness',
     ],
     [
-      '... but not once Kubernetes has deleted it',
+      'is not proven by a disk that the Node reports but whose PersistentVolume is gone',
       gone({ volumes: [volume({ attachment: null, reported: true, persistentVolume: null })] }),
       unasked,
     ],
     [
-      'an attached disk is a witness even if its PersistentVolume is gone',
+      'may be proven by an attached disk, even if its PersistentVolume is gone',
       volumeAt({}, { persistentVolume: null }),
       'witness missing-without-witness',
     ],
-    ['a disk that our record saw there is a witness', inRecord(true), 'witness missing-without-witness'],
+    ['may be proven by a disk that the record saw attached', inRecord(true), 'witness missing-without-witness'],
     [
-      '... among others that the record names',
+      'may be proven by a disk that the record saw attached, beside other disks of the record',
       withRecord([known('csi-2', false), known('csi-1', true)]),
       'witness missing-without-witness',
     ],
     [
-      '... but not because it saw another one there',
+      'is not proven by a disk only because the record saw another one attached',
       withRecord([known('csi-1', false), known('csi-2', true)]),
       unasked,
     ],
-    ['... but not one that the record merely names', inRecord(false), unasked],
+    ['is not proven by a disk that the record only names', inRecord(false), unasked],
     [
-      '... which counts even after Kubernetes has deleted all of them',
+      'is proven off if the record saw all disks attached and Kubernetes has deleted them all',
       {
         ...inRecord(true),
         cluster: {
@@ -152,7 +172,7 @@ describe('not found is proof only if the disks that were attached confirm it', (
       'delete-node',
     ],
     [
-      '... but not if one was never there',
+      'is not proven off if Kubernetes has deleted all disks of the record and one was never attached',
       {
         ...inRecord(false),
         cluster: {
@@ -163,25 +183,29 @@ describe('not found is proof only if the disks that were attached confirm it', (
       },
       unasked,
     ],
-    ['... and not in a record without our label', inRecord(true, { label: null }), unasked],
-    ['the attachments of a Node that is gone are witnesses', gone({ node: null }), 'witness missing-without-witness'],
+    ['is not proven by a record without our label', inRecord(true, { label: null }), unasked],
     [
-      '... including those under its name',
+      'may be proven by the attachments of a Node that is gone',
+      gone({ node: null }),
+      'witness missing-without-witness',
+    ],
+    [
+      'may be proven by the attachments of a Node that is gone, if they name only that Node',
       gone({ node: null, volumes: [volume({ attachment: attachment(noted('node-a')) })] }),
       'witness missing-without-witness',
     ],
     [
-      '... but not those that never were attached',
+      'is not proven by attachments of a Node that is gone if they were never attached',
       gone({ node: null, volumes: [volume({ attachment: attachment({ attached: false }) })] }),
       unasked,
     ],
     [
-      'a kubelet has to be silent for a minute',
+      'is refused if the kubelet has renewed its Lease',
       gone({ lease: ago(20_000) }, 'released'),
       'refused lease-renewed-after-off',
     ],
     [
-      '... and is waited for',
+      'is waited for until the kubelet has been silent for a minute',
       view({
         ...gone({ lease: ago(20_000) }, 'released'),
         memory: { ...gone({}, 'released').memory, lease: ago(20_000) },
@@ -189,7 +213,7 @@ describe('not found is proof only if the disks that were attached confirm it', (
       'wait kubelet-not-silent',
     ],
     [
-      '... by our own clock if its clock is fast',
+      'is proven by a minute of our own clock if the clock of the kubelet is fast',
       view({
         ...gone({ lease: ago(-1e12) }, 'released', -59_000),
         memory: { ...gone({}, 'released', -59_000).memory, lease: ago(-1e12) },
@@ -197,14 +221,14 @@ describe('not found is proof only if the disks that were attached confirm it', (
       'mark',
     ],
     [
-      'a Node without a Lease is silent',
+      'counts as silent if its Node has no Lease',
       view({ ...gone({ lease: null }, 'released'), memory: { ...gone({}, 'released').memory, lease: null } }),
       'mark',
     ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
-  it('all disks that were attached are asked, and no others', () => {
+  it('causes a question to all disks that were attached, and to no others', () => {
     const another = (handle: string, change: Partial<AttachmentFacts>) =>
       volume({ handle, key: `a-driver^${handle}`, attachmentName: `csi-${handle}`, attachment: attachment(change) });
     const volumes = [
@@ -217,7 +241,7 @@ describe('not found is proof only if the disks that were attached confirm it', (
     expect(decide(gone({ volumes }))).toMatchObject({ do: 'witness', disks: ['disk-1', 'disk-3'] });
   });
 
-  it('the disks that were attached are written into the record', () => {
+  it('is fenced with a record that names the disks that were attached', () => {
     const decision = decide(
       gone(
         { volumes: [volume(), volume({ handle: 'disk-2', attachmentName: 'csi-2', attachment: null })] },
@@ -230,7 +254,7 @@ describe('not found is proof only if the disks that were attached confirm it', (
     ]);
   });
 
-  it('not found is no proof either if the place that the Node names is not served', () => {
+  it('is not proven off if the Node names an account or region that is not served', () => {
     const reading = { ...view().identityRules, unservedScope: () => ({ scope: 'far-away-1', remedy: 'add it' }) };
     expect(said({ ...gone({}, 'released'), identityRules: reading })).toBe('refused scope-not-served');
     expect(said({ ...gone({ node: null }, 'released'), identityRules: reading })).toBe('refused scope-not-served');
@@ -244,7 +268,7 @@ describe('not found is proof only if the disks that were attached confirm it', (
   });
 });
 
-describe('a person may vouch for a machine that no cloud can prove off', () => {
+describe('a person who vouches for a machine that no cloud can prove off', () => {
   const vouching = (power: Parameters<typeof machine>[0], change: Partial<View> = {}) =>
     view({
       machine: machine(power),
@@ -253,20 +277,20 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
       ...change,
     });
   const cases: readonly [string, View, string][] = [
-    ['if it is suspended', vouching({ power: 'suspended' }), 'mark'],
-    ['if the cloud gives no state', vouching({ power: 'unknown', generation: null }), 'mark'],
+    ['starts a fence if the machine is suspended', vouching({ power: 'suspended' }), 'mark'],
+    ['starts a fence if the cloud gives no power state', vouching({ power: 'unknown', generation: null }), 'mark'],
     [
-      'if the cloud does not know it',
+      'starts a fence if the cloud does not know the machine',
       vouching({ power: 'missing', generation: null }, { cluster: cluster({ lease: ago(60_000) }) }),
       'mark',
     ],
     [
-      '... but not before its kubelet is silent',
+      'starts no fence before the kubelet is silent',
       vouching({ power: 'missing', generation: null }),
       'wait kubelet-not-silent',
     ],
     [
-      'also in a later run that continues the fence',
+      'lets a later run continue the fence',
       vouching(
         { power: 'suspended' },
         { request: view().request, cluster: cluster({ node: marked({ vouched: 'pulled the plug' }) }) },
@@ -274,22 +298,22 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
       'delete-pod',
     ],
     [
-      'in the boot that the Node showed when the command began',
+      'means the boot that the Node showed when the command began',
       vouching({ power: 'suspended' }, { memory: { ...view().memory, firstBoot: 'boot-a' } }),
       'mark',
     ],
     [
-      'but not in another boot',
+      'does not mean another boot of the Node',
       vouching({ power: 'suspended' }, { memory: { ...view().memory, firstBoot: 'boot-0' } }),
       'refused another-boot',
     ],
     [
-      '... nor if the Node was not there',
+      'means nothing if the Node did not exist when the command began',
       vouching({ power: 'suspended' }, { memory: { ...view().memory, firstBoot: null } }),
       'refused another-boot',
     ],
     [
-      '... which is no matter for a fence that goes on without the person',
+      'lets a later run continue the fence, whichever boot that run saw first',
       vouching(
         { power: 'suspended' },
         {
@@ -301,12 +325,12 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
       'delete-pod',
     ],
     [
-      'in the boot that the cloud named when the command began',
+      'means the boot that the cloud named when the command began',
       vouching({ power: 'suspended' }, { memory: { ...view().memory, firstGeneration: 'boot-1' } }),
       'mark',
     ],
     [
-      'but not in another one: a machine that resumes keeps its bootID',
+      'does not mean another generation, although a machine that resumes keeps its bootID',
       vouching({ power: 'suspended' }, { memory: { ...view().memory, firstGeneration: 'boot-0' } }),
       'refused another-boot',
     ],
@@ -338,7 +362,7 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
       'refused another-boot',
     ],
     [
-      '... which a machine that the cloud has forgotten since has not',
+      'means the machine even if the cloud has forgotten it since then',
       vouching(
         { power: 'missing', generation: null },
         {
@@ -374,22 +398,22 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
       view({ memory: { ...view().memory, firstGeneration: 'boot-0' } }),
       'mark',
     ],
-    ['but not if it runs', vouching({ power: 'running' }), 'ignored machine-running'],
-    ['and not while it is stopping', vouching({ power: 'stopping' }), 'wait stopping'],
+    ['starts no fence if the machine runs', vouching({ power: 'running' }), 'ignored machine-running'],
+    ['starts no fence while the machine is stopping', vouching({ power: 'stopping' }), 'wait stopping'],
     [
-      'and not if the configuration forbids it',
+      'starts no fence if the configuration forbids it',
       vouching({ power: 'suspended' }, { policy: defaultPolicy }),
       'refused vouching-refused',
     ],
     [
-      'and not against a Lease that is renewed',
+      'starts no fence if the kubelet renews its Lease',
       vouching({ power: 'suspended' }, { memory: { ...view().memory, lease: ago(90_000) } }),
       'refused lease-renewed-after-off',
     ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
-  describe('whose statement stands in the record, while the configuration no longer allows vouching', () => {
+  describe('after the configuration stopped to accept the statement in the record', () => {
     const continued = (power: Parameters<typeof machine>[0], recorded: Partial<FenceRecord> = {}, change = {}): View =>
       view({
         machine: machine(power),
@@ -404,20 +428,20 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
       ],
     };
     it.each<[string, View, string]>([
-      ['the fence goes on if the cloud says off by now', continued({}), 'delete-pod'],
-      ['our taint goes from a machine that may resume', continued({ power: 'suspended' }), 'lift-out-of-service'],
+      ['cannot stop the fence if the cloud says off by now', continued({}), 'delete-pod'],
+      ['cannot keep our taint on a machine that may resume', continued({ power: 'suspended' }), 'lift-out-of-service'],
       [
-        'no fence goes on without a power state',
+        'cannot continue the fence if the cloud gives no power state',
         continued({ power: 'unknown', generation: null }, { generation: null }),
         'refused power-unknown',
       ],
       [
-        'a disk that the fence may have freed is no witness',
+        'cannot make a witness of a disk that the fence may have freed',
         continued(forgotten, { ...silent, ...attached, generation: null }, freed),
         'refused missing-without-witness',
       ],
       [
-        '... nor are volumes that are gone',
+        'cannot make a witness of volumes that are gone',
         continued(
           forgotten,
           { ...silent, ...attached, generation: null },
@@ -430,7 +454,7 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
     );
   });
 
-  it('and the record says so', () => {
+  it('is named in the record', () => {
     const decision = decide(vouching({ power: 'suspended' }));
     expect(decision.do === 'step' && decision.step.do === 'mark' && decision.step.record.vouched).toBe(
       'pulled the plug',
@@ -438,38 +462,42 @@ describe('a person may vouch for a machine that no cloud can prove off', () => {
   });
 });
 
-describe('Cloudfence acts only on the exact machine', () => {
+describe('the identity of a machine', () => {
   const named = (...values: string[]) =>
     node({ identitySources: values.map((value) => ({ source: 'providerID' as const, driver: null, value })) });
   const cases: readonly [string, View, string][] = [
     [
-      'one source that names it is enough',
+      'is proven by one identity source that names it',
       view({ cluster: cluster({ node: named('m-1', 'something of another driver') }) }),
       'mark',
     ],
     [
-      'an identity source that names another machine refuses',
+      'is contradicted by one identity source that names another machine',
       view({ cluster: cluster({ node: named('m-1', 'm-2') }) }),
       'refused identity-contradicted',
     ],
-    ['no source at all refuses', view({ cluster: cluster({ node: named() }) }), 'refused identity-unproven'],
     [
-      'a record of another machine refuses',
+      'is unproven without any identity source',
+      view({ cluster: cluster({ node: named() }) }),
+      'refused identity-unproven',
+    ],
+    [
+      'is contradicted by a record of another machine',
       view({ cluster: cluster({ node: marked({ machine: 'm-2' }) }) }),
       'refused record-of-another-machine',
     ],
     [
-      'a record that cannot be read refuses',
+      'is unproven if the record cannot be read',
       view({ cluster: cluster({ node: node({ recordText: '{', label: 'run.1' }) }) }),
       'refused record-unreadable',
     ],
     [
-      '... but not if nothing else of ours is there, because a kubelet may have written it',
+      'does not depend on an unreadable record if nothing else of ours is there, because a kubelet may have written it',
       view({ cluster: cluster({ node: node({ recordText: '{' }) }) }),
       'mark',
     ],
     [
-      'no Node and no remains of one is not ours',
+      'is irrelevant if there is no Node, and no remains of one',
       view({ cluster: cluster({ node: null, pods: [], volumes: [] }) }),
       'ignored no-node',
     ],
@@ -477,7 +505,7 @@ describe('Cloudfence acts only on the exact machine', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
-describe('names that pass from one machine to the next', () => {
+describe('the identity of a machine whose name the cloud uses again', () => {
   const born = (made: number | null) => machine({ incarnation: { id: 'first-owner', made } });
   const saying = (uuid: string | null, created = NOW) =>
     node({
@@ -490,37 +518,41 @@ describe('names that pass from one machine to the next', () => {
   const at = (facts: ReturnType<typeof machine>, standing: ReturnType<typeof node>) =>
     view({ machine: facts, cluster: cluster({ node: standing }) });
   const cases: readonly [string, View, string][] = [
+    ['is proven by a source with the immutable ID', at(born(NOW), saying('first-owner', NOW - 1)), 'mark'],
     [
-      'an identity source with the immutable ID proves which machine it is',
-      at(born(NOW), saying('first-owner', NOW - 1)),
-      'mark',
-    ],
-    [
-      'even if the ID can be read in another way',
+      'is proven by a source with the immutable ID, even if that ID can be read in another way',
       at(machine({ incarnation: { id: 'first-owner-swapped', made: null } }), saying('first-owner')),
       'mark',
     ],
     [
-      'a source that names another owner of the name refuses, however young the Node',
+      'is contradicted by a source with the ID of another machine of that name, however young the Node',
       at(born(NOW - 1), saying('second-owner')),
       'refused identity-contradicted',
     ],
-    ['without such a source, a Node created after the machine is proof', at(born(NOW), saying(null)), 'mark'],
-    ['a Node created before the machine is not', at(born(NOW), saying(null, NOW - 1)), 'refused identity-unproven'],
     [
-      'and no Node is, if the cloud does not say when the machine was created',
+      'is proven by a Node created after the machine, if no source has the immutable ID',
+      at(born(NOW), saying(null)),
+      'mark',
+    ],
+    [
+      'is not proven by a Node created before the machine',
+      at(born(NOW), saying(null, NOW - 1)),
+      'refused identity-unproven',
+    ],
+    [
+      'is not proven by any Node if the cloud does not say when the machine was created',
       at(born(null), saying(null)),
       'refused identity-unproven',
     ],
     [
-      'an identity source with only the immutable ID does not name the machine',
+      'is not proven by a source with only the immutable ID, which does not name the machine',
       at(born(NOW - 1), node({ identitySources: [{ source: 'systemUUID', driver: null, value: 'first-owner' }] })),
       'refused identity-unproven',
     ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
-  it('a refusal says which owner of the name is meant, and what the Node says instead', () => {
+  it('is refused with the machine that is meant, and with what the Node says instead', () => {
     const says = (facts: ReturnType<typeof machine>, standing: ReturnType<typeof node>) => {
       const decision = decide(at(facts, standing));
       return decision.do === 'end' ? decision.because.says : decision.do;
@@ -534,7 +566,7 @@ describe('names that pass from one machine to the next', () => {
     expect(says(born(null), saying(null))).toMatch(/^nothing on Node node-a names m-1 \(first-owner\);/);
   });
 
-  it('a detach is for the owner of the name that was looked at', () => {
+  it('is part of a detach: the detach is for the machine that was looked at', () => {
     const stuck = volume({ attachment: attachment({ deletingSince: NOW - 99_000 }) });
     const given = view({
       machine: born(NOW),
@@ -550,7 +582,7 @@ describe('names that pass from one machine to the next', () => {
   });
 });
 
-describe('the Lease may contradict the cloud', () => {
+describe('a Lease', () => {
   const renewed = (seen: string) =>
     view({
       cluster: cluster({
@@ -574,29 +606,29 @@ describe('the Lease may contradict the cloud', () => {
     ...given,
     memory: { ...given.memory, lease: undefined, leaseSince: null },
   });
-  it('the look that begins to count the silence of the kubelet comes soon', () => {
+  it('that begins the count of silence is read again soon', () => {
     const soon = { do: 'wait', ms: timing.pollShortest };
     expect(decide(unwatched(untimed(ago(0), {}, 20_000)))).toMatchObject(soon);
     expect(decide(unwatched(view({ cluster: cluster({ lease: ago(0) }) })))).toMatchObject(soon);
   });
-  it('the next look comes when the kubelet has been silent for long enough', () => {
+  it('is read again when the kubelet has been silent for long enough', () => {
     expect(decide(untimed(ago(0), {}, 5_000))).toMatchObject({ do: 'wait', ms: 15_000 });
   });
   const cases: readonly [string, View, string][] = [
     [
-      'a Lease that has not changed since the machine was seen off means nothing',
+      'does not contradict if it has not changed since the machine was seen off',
       withLease(ago(5_000), ago(5_000)),
       'mark',
     ],
-    ['a Lease renewed since then stops the fence', withLease(ago(1), ago(5_000)), 'refused lease-renewed-after-off'],
-    ['a Lease that is gone is not a renewal', withLease(null, ago(5_000)), 'mark'],
     [
-      'a Lease dated after the power-off is looked at again',
-      view({ cluster: cluster({ lease: ago(0) }) }),
-      'wait lease-looks-late',
+      'contradicts if it was renewed since the machine was seen off',
+      withLease(ago(1), ago(5_000)),
+      'refused lease-renewed-after-off',
     ],
+    ['does not contradict if it is gone', withLease(null, ago(5_000)), 'mark'],
+    ['dated after the power-off is read again', view({ cluster: cluster({ lease: ago(0) }) }), 'wait lease-looks-late'],
     [
-      '... and means a fast clock if it has not changed 20 s later',
+      'dated after the power-off means a fast clock if it has not changed 20 s later',
       view({
         cluster: cluster({ lease: ago(0) }),
         memory: { ...view().memory, ...late },
@@ -605,7 +637,7 @@ describe('the Lease may contradict the cloud', () => {
       'mark',
     ],
     [
-      '... but not 20 s after the power-off, if the kubelet may have renewed it since then',
+      'dated after the power-off does not yet mean a fast clock if it was first read only now',
       unwatched(
         view({
           cluster: cluster({ lease: ago(0) }),
@@ -616,38 +648,54 @@ describe('the Lease may contradict the cloud', () => {
       'wait lease-looks-late',
     ],
     [
-      '... and so does one dated well after the time of the power-off that the cloud gives',
+      'dated more than a minute after the time of the power-off is read again',
       datedAfter(60_001),
       'wait lease-looks-late',
     ],
-    ['... but not one that a kubelet may have renewed while its machine was stopping', datedAfter(60_000), 'mark'],
-    ['... and none does if the cloud gives no time', datedAfter(60_001, null), 'mark'],
-    ['then the kubelet has to be silent for 20 s by its Lease', untimed(ago(19_999)), 'wait kubelet-not-silent'],
-    ['... and no longer', untimed(ago(20_000)), 'mark'],
-    ['... or by our own clock', untimed(ago(0), {}, 20_000), 'mark'],
+    ['dated within the minute in which its machine was stopping does not contradict', datedAfter(60_000), 'mark'],
+    ['dated after the power-off does not contradict if the cloud gives no time', datedAfter(60_001, null), 'mark'],
+    ['has to be 20 s old if the cloud gives no time', untimed(ago(19_999)), 'wait kubelet-not-silent'],
+    ['of exactly 20 s is old enough if the cloud gives no time', untimed(ago(20_000)), 'mark'],
     [
-      '... which counts from when the Lease is known, because the kubelet may have renewed it after the power-off',
+      'that has not changed for 20 s of our own clock is old enough, whatever its date',
+      untimed(ago(0), {}, 20_000),
+      'mark',
+    ],
+    [
+      'counts by our own clock only from when it was first read, because it may have been renewed after the power-off',
       unwatched(untimed(ago(0), {}, 20_000)),
       'wait kubelet-not-silent',
     ],
     [
-      '... also if it has just said that it is not ready',
+      'has to be 20 s old even if the kubelet has just said that it is not ready',
       untimed(ago(0), { ready: 'False' }),
       'wait kubelet-not-silent',
     ],
-    ['... but not if the control plane has not seen it for a while', untimed(ago(0), { ready: 'Unknown' }), 'mark'],
-    ['... nor below a mark that is set', untimed(ago(20_000), marked({ lease: ago(20_000) })), 'delete-pod'],
     [
-      'the record remembers the Lease for a later run, and when it was renewed',
+      'need not be 20 s old if the control plane has not seen the kubelet for a while',
+      untimed(ago(0), { ready: 'Unknown' }),
+      'mark',
+    ],
+    ['need not be 20 s old once the mark is set', untimed(ago(20_000), marked({ lease: ago(20_000) })), 'delete-pod'],
+    [
+      'that was renewed during a fence is written into the record for a later run',
       view({ cluster: cluster({ node: marked({ lease: ago(20_000) }), lease: ago(1) }) }),
       'note',
     ],
-    ['... which stops the fence', renewed(ago(60_000)), 'refused lease-renewed-after-off'],
-    ['... for ten minutes of silence by our own clock', renewed(ago(599_000)), 'refused lease-renewed-after-off'],
-    ['... and then no longer', renewed(ago(600_000)), 'note'],
-    ['... and not forever, whatever a kubelet writes into the record', renewed('9999-01-01T00:00:00.000Z'), 'note'],
+    ['that was renewed during a fence stops it', renewed(ago(60_000)), 'refused lease-renewed-after-off'],
     [
-      'a kubelet that keeps renewing is timed again',
+      'that was renewed during a fence stops it until ten minutes of silence by our own clock have passed',
+      renewed(ago(599_000)),
+      'refused lease-renewed-after-off',
+    ],
+    ['that was renewed during a fence no longer stops it after those ten minutes', renewed(ago(600_000)), 'note'],
+    [
+      'does not stop a fence forever, whatever a kubelet writes into the record',
+      renewed('9999-01-01T00:00:00.000Z'),
+      'note',
+    ],
+    [
+      'that is renewed again begins the ten minutes again',
       view({
         cluster: cluster({
           node: marked({ lease: ago(20_000), renewed: { lease: ago(700_000), seen: ago(650_000) } }),
@@ -657,7 +705,7 @@ describe('the Lease may contradict the cloud', () => {
       'note',
     ],
     [
-      'a Lease renewed by the previous boot is no contradiction',
+      'that the previous boot renewed does not contradict',
       view({ cluster: cluster({ node: marked({ generation: 'boot-0' }), lease: ago(9_000) }) }),
       'mark',
     ],
@@ -665,16 +713,28 @@ describe('the Lease may contradict the cloud', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
-describe('another boot under a machine that was off all the time is another machine’s', () => {
+describe('another boot on the Node of a machine', () => {
   const shows = (recorded: Partial<FenceRecord>, facts: Partial<MachineFacts> = {}) =>
     view({ machine: machine(facts), cluster: cluster({ node: marked(recorded, { bootID: 'boot-b' }) }) });
   const cases: readonly [string, View, string][] = [
-    ['the Node is not fenced again', shows({}), 'refused identity-contradicted'],
-    ['... and not if its mark was lifted', shows({ phase: 'lifted' }), 'refused identity-contradicted'],
-    ['... and not if its fence is being released', shows({ phase: 'releasing' }), 'refused identity-contradicted'],
-    ['a machine that was started since then has another boot of its own', shows({ generation: 'boot-0' }), 'mark'],
     [
-      '... and may have one if detaches change its generation, too',
+      'belongs to another machine if the machine was off all the time: the Node is not fenced',
+      shows({}),
+      'refused identity-contradicted',
+    ],
+    [
+      'belongs to another machine even if the mark was lifted in between',
+      shows({ phase: 'lifted' }),
+      'refused identity-contradicted',
+    ],
+    [
+      'belongs to another machine even if a person is releasing the fence',
+      shows({ phase: 'releasing' }),
+      'refused identity-contradicted',
+    ],
+    ['belongs to the machine if it was started since then', shows({ generation: 'boot-0' }), 'mark'],
+    [
+      'may belong to the machine if each detach changes its generation',
       shows({ generation: 'boot-0' }, { generationDrifts: true }),
       'mark',
     ],

@@ -20,26 +20,26 @@ const noted = (name: string): FenceRecord['volumes'][number] => ({
 });
 
 describe('a new record', () => {
-  it('is of a fence that no earlier mark of this run has named', () => {
+  it('has a fence id that no earlier mark of this run has', () => {
     const again = { ...view(), memory: { ...view().memory, marks: 1 } };
     expect([markOf(view())?.fence, markOf(again)?.fence]).toEqual(['run.1', 'run.2']);
   });
 
-  it('names each volume once, and those of the record before', () => {
+  it('names each volume once, and keeps those of the record before', () => {
     const before = marked({ generation: 'boot-0', volumes: [noted('csi-1'), noted('csi-9')] });
     const facts = { ...noted('csi-1'), handle: 'disk-1', attached: true };
     expect(markOf(view({ cluster: cluster({ node: before }) }))?.volumes).toEqual([facts, noted('csi-9')]);
     expect(markOf(view())?.volumes).toEqual([facts]);
   });
 
-  it('knows nothing yet that recurs', () => {
+  it('names no pod that comes back', () => {
     expect(markOf(view())?.recurring).toEqual([]);
   });
 
   it.each([
     ['the machine is off', view(), 'off-proven', 'm-1 is off, so its guest cannot write any more'],
     [
-      'the machine was started since the fence before',
+      'the machine was started after the previous fence',
       view({ cluster: cluster({ node: marked({ generation: 'boot-0' }) }) }),
       'started-in-between',
       'm-1 started after fence run.1 and is off again',
@@ -50,16 +50,16 @@ describe('a new record', () => {
       'work-came-back',
       'm-1 is still off, and holds a volume or pod again',
     ],
-  ])('has its reason: %s', (_, given, code, says) => {
+  ])('gives the reason: %s', (_, given, code, says) => {
     expect(decide(given)).toMatchObject({ step: { do: 'mark' }, because: { code, says } });
   });
 });
 
-describe('the fence of the boot that has ended', () => {
+describe('a fence of the boot that has ended', () => {
   const parked = { phase: 'fenced', released: ago(1_000) } as const;
   const bound = pod({ uid: 'late', name: 'late', volumes: [] });
 
-  it('continues if work came back, and names each pod and volume once', () => {
+  it('continues if work came back, and its record names each pod and volume once', () => {
     const given = view({
       cluster: cluster({
         node: marked({ ...parked, fence: 'earlier.1', volumes: [noted('csi-1'), noted('csi-9')] }),
@@ -75,12 +75,12 @@ describe('the fence of the boot that has ended', () => {
     expect(markOf(given)?.volumes.map(({ attachment }) => attachment)).toEqual(['csi-1', 'csi-9']);
   });
 
-  it('does not continue if its mark was lifted: the machine may have run, so another fence begins', () => {
+  it('does not continue after its mark was lifted, because the machine may have run: another fence begins', () => {
     const lifted = marked({ phase: 'lifted', fence: 'earlier.1', released: ago(1_000) });
     expect(markOf(view({ cluster: cluster({ node: lifted }) }))?.fence).toBe('run.1');
   });
 
-  it('is unknown if the record has no generation, whatever detaches change', () => {
+  it('cannot be recognized if the record has no generation, even if the generation drifts', () => {
     const given = (generation: string | null) =>
       view({
         machine: machine({ generationDrifts: true, generation: 'boot-2' }),
@@ -90,7 +90,7 @@ describe('the fence of the boot that has ended', () => {
     expect(markOf(given(null))?.fence).toBe('run.1');
   });
 
-  it('has no work again because of the pods whose deletion was declined before', () => {
+  it('does not begin again because of pods whose deletion was declined before', () => {
     const retired = (...pods: readonly ReturnType<typeof pod>[]) =>
       view({
         machine: machine({ disks: [] }),
@@ -112,7 +112,7 @@ describe('the fence of the boot that has ended', () => {
   });
 });
 
-describe('what someone else removed', () => {
+describe('what someone else removed from a fence', () => {
   const here: FenceInBoot = fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' });
   const NONE = { outOfService: false, ours: false, quarantine: false };
   const at = (standing: NodeFacts, change: Partial<View> = {}) =>
@@ -131,26 +131,26 @@ describe('what someone else removed', () => {
       `a taint of fence run.1 from Node node-a${rest}`,
     ],
     ['both taints, and the label is left', at(marked({}, { taints: NONE })), 'a taint of fence run.1 from Node node-a'],
-  ])('is told with what is left: %s', (_, given, says) => {
+  ])('is reported with what is left: %s', (_, given, says) => {
     expect(decide(given)).toMatchObject({
       step: { do: 'set-tombstone', tombstone: here },
       because: { code: 'taint-removed-by-hand', says: `someone else removed ${says}` },
     });
   });
 
-  it('is not a taint that was someone else’s: they may remove it', () => {
+  it('is not a taint that someone else set, because they may remove it', () => {
     const foreign = marked({ outOfService: 'foreign' }, { taints: { ...NONE, quarantine: true } });
     expect(said(at(foreign))).toBe('delete-pod');
   });
 
-  it('is the whole fence, and this run remembers it', () => {
+  it('is the whole fence, if this run remembers it', () => {
     expect(decide(at(node(), { remembered: record() }))).toMatchObject({
       step: { do: 'set-tombstone', tombstone: here },
       because: { code: 'fence-removed-by-hand' },
     });
   });
 
-  it('is not a fence of another machine, of another Node, or of another boot that this run remembers', () => {
+  it('is not a fence of another machine, Node, or boot that this run remembers', () => {
     const remembering = (change: Partial<FenceRecord>) => said(at(node(), { remembered: record(change) }));
     expect(remembering({ machine: 'm-2' })).toBe('mark');
     expect(remembering({ nodeUid: 'another Node' })).toBe('mark');
@@ -158,7 +158,7 @@ describe('what someone else removed', () => {
     expect(remembering({ generation: 'boot-0' })).toBe('mark');
   });
 
-  it('is a fence that a person is releasing, also if the cloud has forgotten the machine since', () => {
+  it('is seen while a person releases the fence, even if the cloud has forgotten the machine since', () => {
     const releasing = marked({ phase: 'releasing', released: ago(5_000) }, { taints: { ...NONE, quarantine: true } });
     const given = at(releasing, { remembered: releasing.record });
     const silent = ago(90_000);
@@ -174,7 +174,7 @@ describe('what someone else removed', () => {
     expect(said({ ...renewed, memory: { ...given.memory, lease: ago(19_000) } })).toBe('set-tombstone');
   });
 
-  it('is our taint if only its label is left, and no other taint stands in its place', () => {
+  it('is our taint if only its label is left and no other taint stands in its place', () => {
     const labelled = (taints: Partial<NodeFacts['taints']>) =>
       at(node({ label: 'run.1', taintedFor: here, taints: { ...NONE, quarantine: true, ...taints } }));
     expect(decide(labelled({}))).toMatchObject({
@@ -184,7 +184,7 @@ describe('what someone else removed', () => {
     expect(said(labelled({ outOfService: true }))).toBe('mark');
   });
 
-  it('is not a record of another machine that lies about', () => {
+  it('is not suspected because of a stray record of another machine', () => {
     const stray = (change: Partial<FenceRecord>) => at(node({ strayRecord: record(change) }));
     expect(said(stray({}))).toBe('refused record-not-ours');
     expect(said(stray({ machine: 'm-2' }))).toBe('mark');

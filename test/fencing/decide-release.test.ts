@@ -39,27 +39,39 @@ const ofBoot = (bootID: string) => fenceInBoot('run.1', { bootID }, { generation
 const BEFORE = ofBoot('boot-a');
 const paused = { surroundings: { ...cluster().surroundings, paused: 'audit' } };
 
-describe('our out-of-service taint never stays on a machine that may write', () => {
+describe('our out-of-service taint', () => {
   const now = (power: Power, node: NodeFacts, change: Partial<ClusterFacts> = {}, rest: Partial<View> = {}) =>
     view({ machine: machine({ power }), cluster: cluster({ node, ...change }), ...rest });
   const cases: readonly [string, View, string][] = [
     [
-      'it goes at once if the machine runs, Ready or not',
+      'is lifted at once if the machine runs, whether its Node is Ready or not',
       now('running', marked({}, { ready: 'Unknown' })),
       'lift-out-of-service',
     ],
-    ['... starts', now('starting', marked()), 'lift-out-of-service'],
-    ['... is shutting down again', now('stopping', marked()), 'lift-out-of-service'],
+    ['is lifted at once if the machine starts', now('starting', marked()), 'lift-out-of-service'],
+    ['is lifted at once if the machine is shutting down again', now('stopping', marked()), 'lift-out-of-service'],
     [
-      '... but not while an operation keeps a machine that is off from being proven off',
+      'stays while an operation prevents a proof for a machine that is off',
       view({ machine: machine({ power: 'stopping', offUnderOperation: true }), cluster: cluster({ node: marked() }) }),
       'wait stopping',
     ],
-    ['... or is suspended, and may resume', now('suspended', marked()), 'lift-out-of-service'],
-    ['whatever its generation', view({ machine: up, cluster: cluster({ node: marked() }) }), 'lift-out-of-service'],
-    ['even under a pause', now('running', marked(), paused), 'lift-out-of-service'],
     [
-      'even for a Node that names two machines',
+      'is lifted at once if the machine is suspended, because it may resume',
+      now('suspended', marked()),
+      'lift-out-of-service',
+    ],
+    [
+      'is lifted from a machine that runs, whatever its generation',
+      view({ machine: up, cluster: cluster({ node: marked() }) }),
+      'lift-out-of-service',
+    ],
+    [
+      'is lifted from a machine that runs, even during a pause',
+      now('running', marked(), paused),
+      'lift-out-of-service',
+    ],
+    [
+      'is lifted from a machine that runs, even if its Node names two machines',
       now(
         'running',
         marked(
@@ -75,33 +87,45 @@ describe('our out-of-service taint never stays on a machine that may write', () 
       'lift-out-of-service',
     ],
     [
-      'even if more than one Node names it',
+      'is lifted from a machine that runs, even if more than one Node names it',
       now('running', marked(), {}, { ambiguity: because('identity-ambiguous', 'two of them') }),
       'lift-out-of-service',
     ],
     [
-      '... and nothing else is done there',
+      'stays on a machine that is off and that more than one Node names, and nothing else is done',
       now('off', marked(), {}, { ambiguity: because('identity-ambiguous', 'two of them') }),
       'refused identity-ambiguous',
     ],
-    ['even on an opted-out Node', now('running', marked({}, { optOuts: [optOut('no')] })), 'lift-out-of-service'],
-    ['even under a fence that is finished', now('running', marked({ phase: 'fenced' })), 'lift-out-of-service'],
     [
-      'even if its record is lost',
+      'is lifted from a machine that runs, even if its Node is opted out',
+      now('running', marked({}, { optOuts: [optOut('no')] })),
+      'lift-out-of-service',
+    ],
+    [
+      'is lifted from a machine that runs, even if its fence has ended',
+      now('running', marked({ phase: 'fenced' })),
+      'lift-out-of-service',
+    ],
+    [
+      'is lifted from a machine that runs, even if its record is lost',
       now('running', node({ label: 'run.1', taints: { outOfService: true, ours: true, quarantine: true } })),
       'lift-out-of-service',
     ],
     [
-      'even if its record is unreadable',
+      'is lifted from a machine that runs, even if its record is unreadable',
       now(
         'running',
         node({ label: 'run.1', recordText: '{', taints: { outOfService: true, ours: true, quarantine: true } }),
       ),
       'lift-out-of-service',
     ],
-    ['a taint that is not ours stays', now('running', marked({ outOfService: 'foreign' })), 'wait return-unproven'],
     [
-      '... whatever a kubelet writes into the record',
+      'is not touched if the record says that someone else set it',
+      now('running', marked({ outOfService: 'foreign' })),
+      'wait return-unproven',
+    ],
+    [
+      'is not touched if its value is not ours, whatever a kubelet writes into the record',
       now(
         'running',
         marked(
@@ -112,43 +136,43 @@ describe('our out-of-service taint never stays on a machine that may write', () 
       'wait return-unproven',
     ],
     [
-      'the taint of a machine that is off stays',
+      'stays while the machine is off',
       now('off', marked({}), { pods: [], volumes: [volume()] }),
       'wait attachments-going',
     ],
     [
-      '... even if the record, which a kubelet may write, names another machine',
+      'is lifted from a machine that runs, even if the record, which a kubelet may write, names another machine',
       now('running', marked({ machine: 'm-2' })),
       'lift-out-of-service',
     ],
     [
-      '... and even if its driver’s name for it does, which a kubelet may write, too',
+      'is lifted from a machine that runs, even if its kubelet wrote another machine into record and driver',
       now('running', marked({ machine: 'm-2' }, { identitySources: [...node().identitySources, ofDriver('m-2')] })),
       'lift-out-of-service',
     ],
     [
-      '... but not if no providerID says otherwise',
+      'is not lifted if the record names another machine and no providerID names this one',
       now('running', marked({ machine: 'm-2' }, { identitySources: [ofDriver('m-1'), ofDriver('m-2')] })),
       'refused record-of-another-machine',
     ],
     [
-      'of a machine that is off, once the Node has shown another boot than the taint is for',
+      'is lifted although the machine is off, once the Node has shown another boot than the taint is for',
       now('off', marked({}, { taintedFor: ofBoot('boot-before') })),
       'lift-out-of-service',
     ],
-    ['... but not before', now('off', marked({}, { taintedFor: ofBoot('boot-a') })), 'delete-pod'],
+    ['stays in the boot that it is for', now('off', marked({}, { taintedFor: ofBoot('boot-a') })), 'delete-pod'],
     [
-      '... whatever the cloud says about the boot, which a detach may change',
+      'stays in the boot that it is for, whatever generation the cloud names, because a detach may change that',
       now('off', marked({}, { taintedFor: fenceInBoot('run.1', node(), { generation: 'drifted' }) })),
       'delete-pod',
     ],
     [
-      '... or once it has done its work on a Node that no longer names the machine',
+      'is lifted once everything is free, if the Node no longer names the machine',
       now('off', marked({}, { identitySources: [] }), { pods: [], volumes: [] }),
       'lift-out-of-service',
     ],
     [
-      '... or names a later machine of that name',
+      'is lifted once everything is free, if the Node names a later machine of that name',
       view({
         machine: machine({ incarnation: { id: 'later', made: NOW } }),
         cluster: cluster({ node: marked(), pods: [], volumes: [] }),
@@ -156,79 +180,95 @@ describe('our out-of-service taint never stays on a machine that may write', () 
       'lift-out-of-service',
     ],
     [
-      '... but not while a pod is left, which Kubernetes deletes by it',
+      'stays while a pod is left that Kubernetes deletes because of it',
       now('off', marked({}, { identitySources: [] }), { volumes: [] }),
       'refused identity-unproven',
     ],
     [
-      '... and not while an attachment is left',
+      'stays while an attachment is left',
       now('off', marked({}, { identitySources: [] }), { pods: [] }),
       'refused identity-unproven',
     ],
     [
-      '... even if a person vouches for the machine',
+      'is lifted in another boot even if a person vouches for the machine',
       now('suspended', marked({ vouched: 'unplugged' }, { taintedFor: ofBoot('boot-before') })),
       'lift-out-of-service',
     ],
     [
-      'a suspended machine that a person vouches for is fenced',
+      'stays on a suspended machine that a person vouches for: the fence continues',
       now('suspended', marked({ vouched: 'unplugged' }), {}, { policy: { ...view().policy, vouching: 'accepted' } }),
       'delete-pod',
     ],
-    ['... but never one that runs', now('running', marked({ vouched: 'unplugged' })), 'lift-out-of-service'],
+    [
+      'is lifted from a machine that runs, even if a person vouches for it',
+      now('running', marked({ vouched: 'unplugged' })),
+      'lift-out-of-service',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
-  // Another run may have set the mark since, under a proof that this run does not know.
-  describe('but a read of the machine that may be older than the mark', () => {
+  // After this read, another run may have set the mark, under a proof that this run does not know.
+  describe('and a read of the machine that may be older than the mark', () => {
     const late = (power: Power, node = marked()) =>
       now(power, node, {}, { memory: { ...view().memory, markIsNew: true } });
     const outlived = (memory: View['memory']) =>
       now('off', marked({}, { identitySources: [] }), { pods: [], volumes: [] }, { memory });
     it.each([
-      ['lifts nothing, and the machine is read again', late('stopping'), 'reread no-longer-off'],
-      ['... if it runs', late('running'), 'reread no-longer-off'],
       [
-        '... or if nothing names it any more',
+        'of a machine that is stopping: nothing is lifted, and the machine is read again',
+        late('stopping'),
+        'reread no-longer-off',
+      ],
+      [
+        'of a machine that runs: nothing is lifted, and the machine is read again',
+        late('running'),
+        'reread no-longer-off',
+      ],
+      [
+        'of a machine that nothing names any more: nothing is lifted, and the machine is read again',
         outlived({ ...view().memory, markIsNew: true }),
         'reread nothing-left-to-free',
       ],
-      ['is no matter once the mark was seen before', outlived(view().memory), 'lift-out-of-service'],
       [
-        'lifts the mark of a boot that is over, which needs no read at all',
+        'of a machine that nothing names any more: the taint is lifted if the mark was seen before',
+        outlived(view().memory),
+        'lift-out-of-service',
+      ],
+      [
+        'of a machine that runs: the taint of another boot is lifted, because that needs no read of the machine',
         late('running', marked({}, { taintedFor: ofBoot('boot-before') })),
         'lift-out-of-service',
       ],
-      ['asks for no other read of a machine that is off', late('off'), 'delete-pod'],
+      ['of a machine that is off: the fence continues without another read', late('off'), 'delete-pod'],
     ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
   });
 
-  it('the record says that and when it was lifted', () => {
+  it('is lifted with a record that says so, and when', () => {
     const decision = decide(now('running', marked()));
     expect(decision).toMatchObject({ step: { record: { phase: 'lifted', released: new Date(NOW).toISOString() } } });
   });
 });
 
-describe('the fence is released once a fresh boot is proven', () => {
+describe('the release of a fence', () => {
   const cases: readonly [string, View, string][] = [
-    ['if everything is proven', returned(), 'release-node'],
+    ['happens if a fresh boot is proven', returned(), 'release-node'],
     [
-      'a machine that is still starting is waited for',
+      'waits while the machine is starting',
       returned({}, { machine: machine({ power: 'starting' }) }),
       'wait return-unproven',
     ],
     [
-      'Ready under the old boot came back from memory',
+      'waits if a Ready Node still shows the old boot, because then the machine resumed from memory',
       returned({ node: back({ bootID: 'boot-a' }) }),
       'wait return-unproven',
     ],
     [
-      'a Node that is not Ready is waited for',
+      'waits if the Node is not Ready',
       returned({ node: back({ ready: 'Unknown', readySince: NOW - 60_000 }) }),
       'wait return-unproven',
     ],
     [
-      '... for five minutes from its start, however long it was silent while it was off',
+      'waits for a Node that is not Ready for five minutes from its start, however long it was silent before',
       returned(
         { node: back({ ready: 'Unknown', readySince: NOW - 7_200_000 }) },
         { machine: { ...up, since: NOW - 100_000 } },
@@ -236,7 +276,7 @@ describe('the fence is released once a fresh boot is proven', () => {
       'wait return-unproven',
     ],
     [
-      '... then it is unreachable like any other Node',
+      'is given up after those five minutes: the Node is then unreachable like any other',
       returned(
         { node: back({ ready: 'Unknown', readySince: NOW - 7_200_000 }) },
         { machine: { ...up, since: NOW - 400_000 } },
@@ -244,92 +284,88 @@ describe('the fence is released once a fresh boot is proven', () => {
       'refused unreachable-but-running',
     ],
     [
-      '... and, if requested, reports what is missing',
+      'is refused with what is missing if a person requests it',
       returned(
         { node: back({ ready: 'Unknown' }) },
         { machine: { ...up, since: NOW - 400_000 }, request: { ...view().request, intent: 'release' } },
       ),
       'refused return-unproven',
     ],
-    ['a Lease as old as the proof is no sign of life', returned({ lease: ago(20_000) }), 'wait return-unproven'],
+    ['waits if the Lease is as old as the proof', returned({ lease: ago(20_000) }), 'wait return-unproven'],
     [
-      'a Lease that is minutes old is not one',
+      'waits if the Lease is minutes old',
       returned({ lease: ago(300_000) }, { memory: { ...view().memory, firstLease: ago(300_000) } }),
       'wait lease-misdated',
     ],
     [
-      '... unless a slow clock renewed it during the run',
+      'happens if the Lease is minutes old but was renewed during the run, by a slow clock',
       returned({ lease: ago(300_000) }, { memory: { ...view().memory, firstLease: ago(310_000) } }),
       'release-node',
     ],
-    ['a missing Lease is not one', returned({ lease: null }), 'wait return-unproven'],
+    ['waits if there is no Lease', returned({ lease: null }), 'wait return-unproven'],
     [
-      'a pod of the fence that is still going is waited for',
+      'waits for a pod of the fence that is still being deleted',
       returned({ pods: [pod({ deleting: true, volumes: [] })] }),
       'wait return-unproven',
     ],
     [
-      'a pod of the fence that is running again does not matter',
+      'does not wait for a pod of the fence that is running again',
       returned({ pods: [pod({ volumes: [] })] }),
       'release-node',
     ],
     [
-      'a pod of the fence that only a finalizer holds does not block the release',
+      'does not wait for a pod of the fence that only a finalizer holds',
       returned({ pods: [pod({ deleting: true, finished: true, finalizers: true, volumes: [] })] }),
       'release-node',
     ],
     [
-      'a later pod that is going does not matter',
+      'does not wait for a later pod that is being deleted',
       returned({ pods: [pod({ uid: 'later', deleting: true, volumes: [] })] }),
       'release-node',
     ],
     [
-      'an attachment of the fence that no pod wants is waited for',
+      'waits for an attachment of the fence that no pod wants',
       returned({ volumes: [volume()] }),
       'wait return-unproven',
     ],
     [
-      'an attachment from before the fence that no known pod uses is waited for, even if an unknown pod may use it',
+      'waits for an attachment from before the fence that no known pod uses, even if an unknown pod may use it',
       returned({ volumes: [volume()], pods: [pod({ uid: 'new', volumes: [], unresolved: ['default/data'] })] }),
       'wait return-unproven',
     ],
     [
-      'an attachment that a living pod wants does not matter',
+      'does not wait for an attachment that a living pod wants',
       returned({ volumes: [volume()], pods: [pod({ uid: 'new' })] }),
       'release-node',
     ],
     [
-      'an attachment that was created after the fence does not matter',
+      'does not wait for an attachment that was created after the fence',
       returned({ volumes: [volume({ attachmentName: 'csi-later', attachment: attachment({ name: 'csi-later' }) })] }),
       'release-node',
     ],
     [
-      'the quarantine stays while controllers settle',
+      'waits until the controllers have seen the removal of the taint',
       returned({ node: back({}, { phase: 'lifted', released: ago(10_000) }) }),
       'wait controllers-settling',
     ],
     [
-      '... but no longer, although a kubelet wrote a time in the future',
+      'waits no longer than that, although a kubelet wrote a time in the future',
       returned({ node: back({}, { phase: 'lifted', released: '9999-01-01T00:00:00Z' }) }),
       'note',
     ],
     [
-      '... and goes 30 s later',
+      'happens 30 s after the removal of the taint',
       returned({ node: back({}, { phase: 'lifted', released: ago(30_000) }) }),
       'release-node',
     ],
+    ['happens even if the fence never ended', returned({ node: back({}, { phase: 'lifted' }) }), 'release-node'],
     [
-      'a fence that was never finished is released too',
-      returned({ node: back({}, { phase: 'lifted' }) }),
-      'release-node',
-    ],
-    [
-      'a name that passed to another machine does not block it',
+      'happens even if its name passed to another machine',
       returned({}, { machine: { ...up, incarnation: { id: 'uid-2', made: NOW } } }),
       'release-node',
     ],
     [
-      'a Node that also names another machine is not released',
+      'does not happen on a Node that also names another machine',
       returned({
         node: back({
           identitySources: [
@@ -341,18 +377,22 @@ describe('the fence is released once a fresh boot is proven', () => {
       'refused identity-contradicted',
     ],
     [
-      'a fence whose record is lost is reported',
+      'of a fence whose record is lost is only reported',
       returned({ node: node({ label: 'run.1', taints: PARKED }) }),
       'refused record-lost',
     ],
     [
-      'a record without anything else of ours is not a fence',
+      'is not needed for a record without anything else of ours',
       returned({ node: node({ recordText: '{}', strayRecord: record() }) }),
       'ignored machine-running',
     ],
-    ['... whatever it says', returned({ node: node({ recordText: 'x' }) }), 'ignored machine-running'],
     [
-      'a taint that is not ours by its own value does not block the quarantine’s removal, whatever the record says',
+      'is not needed for a record without anything else of ours, whatever phase it names',
+      returned({ node: node({ recordText: 'x' }) }),
+      'ignored machine-running',
+    ],
+    [
+      'is not prevented by a taint that is not ours by its own value, whatever the record says',
       returned({
         node: back(
           { taints: { ...PARKED, outOfService: true } },
@@ -362,12 +402,12 @@ describe('the fence is released once a fresh boot is proven', () => {
       'release-node',
     ],
     [
-      '... and neither does one that was added after we removed ours',
+      'is not prevented by a taint that someone else added after ours was removed',
       returned({ node: back({ taints: { ...PARKED, outOfService: true } }) }),
       'release-node',
     ],
     [
-      '... or one that was there before us',
+      'is not prevented by a taint that was there before ours',
       returned({
         node: back(
           { taints: { ...PARKED, outOfService: true } },
@@ -376,24 +416,24 @@ describe('the fence is released once a fresh boot is proven', () => {
       }),
       'release-node',
     ],
-    ['a paused cluster keeps its quarantine', returned(paused), 'refused paused'],
+    ['does not happen in a paused cluster', returned(paused), 'refused paused'],
     [
-      'a label of an earlier boot without our taint is forgotten',
+      'also removes a label of an earlier boot without our taint',
       returned({ node: node({ bootID: 'boot-b', taintedFor: BEFORE }) }),
       'set-tombstone',
     ],
     [
-      '... but not in the boot that it names',
+      'does not remove a label of the boot that it names',
       returned({ node: node({ taintedFor: BEFORE }) }, { machine: machine({ power: 'running' }) }),
       'ignored machine-running',
     ],
     [
-      '... and not while the rest of that fence is there',
+      'does not remove a label while the rest of that fence is there',
       returned({ node: node({ bootID: 'boot-b', taintedFor: BEFORE, label: 'run.1', taints: PARKED }) }),
       'refused record-lost',
     ],
     [
-      'a tombstone of an earlier boot is forgotten',
+      'also removes a tombstone of an earlier boot',
       returned({
         node: node({
           bootID: 'boot-b',
@@ -404,7 +444,7 @@ describe('the fence is released once a fresh boot is proven', () => {
       'set-tombstone',
     ],
     [
-      'a tombstone of an earlier boot is forgotten although the Node is not Ready',
+      'also removes a tombstone of an earlier boot from a Node that is not Ready',
       returned({ node: node({ ready: 'Unknown', bootID: 'boot-b', label: 'x', tombstone: BEFORE }) }),
       'set-tombstone',
     ],
@@ -412,7 +452,7 @@ describe('the fence is released once a fresh boot is proven', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
-describe('a tombstone of the boot that runs, which the cloud did not know when a person removed the fence', () => {
+describe('a tombstone that a person left while the cloud did not know the boot', () => {
   const UNKNOWN = fenceInBoot('run.1', { bootID: 'boot-b' }, { generation: null });
   const runs = (change: Partial<NodeFacts> = {}, rest: Partial<View['cluster']> = {}): View =>
     returned({ node: node({ bootID: 'boot-b', label: 'x', tombstone: UNKNOWN, ...change }), ...rest });
@@ -433,17 +473,17 @@ describe('a tombstone of the boot that runs, which the cloud did not know when a
     ['... but not if the cloud knew the boot', runs({ tombstone: KNOWN }), 'ignored machine-running'],
     ['... nor while the Node is not Ready', runs({ ready: 'Unknown', readySince: NOW }), 'ignored machine-running'],
     [
-      '... nor while its Lease is old',
+      'stays while the Lease is old',
       {
         ...runs({}, { lease: ago(timing.leaseFresh) }),
         memory: { ...view().memory, firstLease: ago(timing.leaseFresh) },
       },
       'ignored machine-running',
     ],
-    ['... nor without a Lease', runs({}, { lease: null }), 'ignored machine-running'],
-    ['... nor if nothing names the machine', runs({ identitySources: [] }), 'refused identity-unproven'],
+    ['stays if there is no Lease', runs({}, { lease: null }), 'ignored machine-running'],
+    ['stays if nothing names the machine', runs({ identitySources: [] }), 'refused identity-unproven'],
     [
-      '... nor while the machine starts',
+      'stays while the machine starts',
       { ...runs(), machine: machine({ power: 'starting', generation: 'boot-2' }) },
       'ignored machine-starting',
     ],
@@ -467,26 +507,30 @@ describe('a release by hand', () => {
       'refused still-off',
     ],
     [
-      'is granted to a person who vouches for the machine',
+      'is granted to a person who confirms it',
       release(view({ cluster: cluster({ node: marked({ phase: 'fenced' }) }) }), 'checked the console'),
       'lift-out-of-service',
     ],
     ['is granted for the fence that the person saw', release(seen('other.1'), 'checked'), 'lift-out-of-service'],
     ['is refused for a fence that has begun since', release(seen('run.1'), 'checked'), 'refused another-fence'],
-    ['... also if the one before had no name', release(seen(null), 'checked'), 'refused another-fence'],
+    [
+      'is refused for a fence that has begun since, even if the one before had no name',
+      release(seen(null), 'checked'),
+      'refused another-fence',
+    ],
     ['is granted if this run itself named the fence', release(seen(null, 'run.2'), 'checked'), 'lift-out-of-service'],
     [
-      'takes two halves even then',
+      'takes two steps even if a person confirms it',
       release(returned({ node: back({}, { phase: 'releasing', released: new Date(NOW).toISOString() }) }), 'checked'),
       'wait controllers-settling',
     ],
     [
-      'is granted whatever its identity sources say',
+      'is granted if a person confirms it, whatever the identity sources say',
       release(view({ cluster: cluster({ node: marked({ phase: 'fenced' }, { identitySources: [] }) }) }), 'checked'),
       'lift-out-of-service',
     ],
     [
-      'is granted although the record cannot be read',
+      'is granted if a person confirms it, although the record cannot be read',
       release(
         returned({
           node: node({ label: 'run.1', recordText: '{', taints: { outOfService: true, ours: true, quarantine: true } }),
@@ -496,28 +540,28 @@ describe('a release by hand', () => {
       'lift-out-of-service',
     ],
     [
-      'requires a person’s word if the record is lost',
+      'is refused without a person’s word if the record is lost',
       release(returned({ node: node({ label: 'run.1', taints: PARKED }) })),
       'refused record-lost',
     ],
     [
-      '... and writes what it knows of that fence',
+      'is granted with a person’s word if the record is lost, and writes what it knows of that fence',
       release(returned({ node: node({ label: 'run.1', taints: PARKED }) }), 'checked'),
       'lift-out-of-service',
     ],
     [
-      'removes a record without anything else of ours only for a person',
+      'keeps a record without anything else of ours if nobody confirms it',
       release(view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record() }) }) })),
       'released released',
     ],
     [
-      '... who requests it',
+      'removes a record without anything else of ours if a person confirms it',
       release(view({ cluster: cluster({ node: node({ recordText: '{}', strayRecord: record() }) }) }), 'checked'),
       'lift-out-of-service',
     ],
-    ['of a Node without a fence has nothing to do', release(returned({ node: node() })), 'released released'],
+    ['has nothing to do on a Node without a fence', release(returned({ node: node() })), 'released released'],
     [
-      '... even if a person vouches for its machine',
+      'has nothing to do on a Node without a fence, even if a person confirms it',
       release(returned({ node: node() }), 'checked'),
       'released released',
     ],
@@ -526,10 +570,15 @@ describe('a release by hand', () => {
 
   it.each([
     ['leaves a tombstone while the machine is off', 'off', {}, true],
-    ['leaves none for a machine that runs, because its next stop is another incident', 'running', {}, false],
-    ['leaves none for a machine that starts, whose Node may show its new boot already', 'starting', {}, false],
+    ['leaves no tombstone for a machine that runs, because its next stop is another incident', 'running', {}, false],
     [
-      'leaves one if the machine is off under another boot: it may be the Node of another',
+      'leaves no tombstone for a machine that starts, because its Node may already show the new boot',
+      'starting',
+      {},
+      false,
+    ],
+    [
+      'leaves a tombstone if the machine is off and the Node shows another boot, which may be another machine’s',
       'off',
       { bootID: 'boot-b' },
       true,

@@ -36,41 +36,49 @@ describe('the return of a machine', () => {
     returned(back(change, recorded), {}, { machine: up(facts) });
   const silent = { ready: 'Unknown', readySince: NOW - 7_200_000 } as const;
   const cases: readonly [string, View, string][] = [
-    ['is shown by a recent Lease that this run saw no renewal of', lease(1_000, ago(1_000)), 'release-node'],
+    ['is proven by a recent Lease, even if this run saw no renewal of it', lease(1_000, ago(1_000)), 'release-node'],
     [
-      '... but not by one that is no longer recent',
+      'is not proven by a Lease that is no longer recent',
       lease(timing.leaseFresh, ago(timing.leaseFresh)),
       'wait lease-misdated',
     ],
-    ['... and not by one of which this run has seen nothing before', lease(300_000, undefined), 'wait lease-misdated'],
     [
-      'waits for a pod that runs, although a finalizer will hold it',
+      'is not proven by an old Lease that this run reads for the first time',
+      lease(300_000, undefined),
+      'wait lease-misdated',
+    ],
+    [
+      'is not complete while a pod of the fence still runs, even if a finalizer will hold it',
       returned(back(), { pods: [pod({ deleting: true, finalizers: true, volumes: [] })] }),
       'wait return-unproven',
     ],
     [
-      '... and for one that has finished and that nothing holds',
+      'is not complete while a pod of the fence that has finished is still there',
       returned(back(), { pods: [pod({ deleting: true, finished: true, volumes: [] })] }),
       'wait return-unproven',
     ],
     [
-      'is no matter of reach if the Node is Ready, however long ago both began',
+      'does not depend on how long ago the machine started, if the Node is Ready',
       reach({ since: NOW - 7_200_000 }, { ready: 'True', readySince: NOW - 3_600_000 }),
       'release-node',
     ],
     [
-      'is out of reach after exactly five minutes',
+      'is given up exactly five minutes after the start of the machine',
       reach({ since: NOW - 300_000 }, silent),
       'refused unreachable-but-running',
     ],
     [
-      '... since the taint went, if the cloud gives no time',
+      'is given up five minutes after the removal of the taint, if the cloud gives no time',
       reach({ since: null }, silent),
       'refused unreachable-but-running',
     ],
-    ['... and not before', reach({ since: null }, silent, { released: ago(100_000) }), 'wait return-unproven'],
     [
-      '... or since the fence began, if its taint never went',
+      'is waited for within five minutes of the removal of the taint, if the cloud gives no time',
+      reach({ since: null }, silent, { released: ago(100_000) }),
+      'wait return-unproven',
+    ],
+    [
+      'is waited for within five minutes of the begin of the fence, if the taint was never removed',
       reach({ since: null }, silent, { released: null, begun: ago(100_000) }),
       'wait return-unproven',
     ],
@@ -80,14 +88,14 @@ describe('the return of a machine', () => {
       'wait return-unproven',
     ],
     [
-      'is waited for if the record dates the removal a little ahead',
+      'is waited for if the record dates the removal of the taint a little ahead',
       returned(back({}, { released: ago(-timing.clocksDiffer) })),
       'wait controllers-settling',
     ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
-  it('dates the removal of the taint anew if the record dates it far ahead', () => {
+  it('is timed again if the record dates the removal of the taint far ahead', () => {
     const recorded = { released: ago(-timing.clocksDiffer - 1) };
     expect(decide(returned(back({}, recorded)))).toMatchObject({
       step: { do: 'note', record: { ...record(), phase: 'fenced', released: ago(0) } },
@@ -95,7 +103,7 @@ describe('the return of a machine', () => {
     });
   });
 
-  it('is refused with what is missing if a person requests it', () => {
+  it('is refused with what is missing if a person requests the release', () => {
     const release = { request: { ...view().request, intent: 'release' } } as const;
     const going = { pods: [pod({ deleting: true, volumes: [] })] };
     const silentFor = { ...release, machine: up({ since: NOW - 400_000 }) };
@@ -104,7 +112,7 @@ describe('the return of a machine', () => {
     expect(says(returned(back({ identitySources: [] }), {}, release))).toMatch(/^nothing on Node node-a names m-1/);
   });
 
-  it('says which taint stays, because it is not ours', () => {
+  it('names the taint that stays because it is not ours', () => {
     const end = 'a fresh boot is proven, and all controllers have seen the removal of the taint';
     expect(decide(returned(back())).because).toEqual({ code: 'settled', says: end });
     expect(says(returned(back({ taints: { ...PARKED, outOfService: true } })))).toBe(
@@ -112,7 +120,7 @@ describe('the return of a machine', () => {
     );
   });
 
-  it('forgets the trace of an earlier fence, but not while its record is there', () => {
+  it('removes the trace of an earlier fence, but not while its record is there', () => {
     const trace = { bootID: 'boot-b', taintedFor: BEFORE };
     expect(decide(returned(node(trace)))).toMatchObject({
       step: { do: 'set-tombstone' },
@@ -122,7 +130,7 @@ describe('the return of a machine', () => {
   });
 });
 
-describe('a Node whose fence has lost its record', () => {
+describe('a Node that has lost the record of its fence', () => {
   const requested = (change: Partial<NodeFacts>, accepted: string | null = null): View =>
     view({
       cluster: cluster({ node: node(change) }),
@@ -130,21 +138,21 @@ describe('a Node whose fence has lost its record', () => {
     });
   const tombstone = { fence: 'run.8', boot: 'another boot' };
   it.each([
-    ['is fenced if our label is left', { label: 'run.7' }, 'refused record-lost'],
-    ['is fenced if our quarantine is left', { taints: PARKED }, 'refused record-lost'],
+    ['is still fenced if our label is left', { label: 'run.7' }, 'refused record-lost'],
+    ['is still fenced if our quarantine is left', { taints: PARKED }, 'refused record-lost'],
     [
-      'is fenced if our taint is left under a tombstone',
+      'is still fenced if our taint is left next to a tombstone',
       { label: 'x', tombstone, taints: { ...OURS, quarantine: false } },
       'refused record-lost',
     ],
     [
-      'is fenced if our quarantine is left under a tombstone',
+      'is still fenced if our quarantine is left next to a tombstone',
       { label: 'x', tombstone, taints: PARKED },
       'refused record-lost',
     ],
-    ['is not fenced by a tombstone', { label: 'x', tombstone }, 'released released'],
+    ['is not fenced if only a tombstone is left', { label: 'x', tombstone }, 'released released'],
     [
-      '... unless the record is there',
+      'is still fenced if the record is left next to a tombstone',
       { label: 'x', tombstone, recordText: '{}', record: record() },
       'refused still-off',
     ],
@@ -181,11 +189,11 @@ describe('the lift of our out-of-service taint', () => {
       lift(marked({}, { identitySources: [] }), { power: 'off' }, { pods: [], volumes: [] }),
       'nothing-left-to-free',
     ],
-  ])('has its reason: %s', (_, decision, code) => {
+  ])('gives its reason: %s', (_, decision, code) => {
     expect(decision).toMatchObject({ step: { do: 'lift-out-of-service' }, because: { code } });
   });
 
-  it('writes no record where there was none, or over that of another machine', () => {
+  it('writes no record if there was none, or if the record is of another machine', () => {
     expect(lift(node({ label: 'run.1', taints: OURS }))).toMatchObject({ step: { record: null } });
     expect(lift(marked({ machine: 'm-2' }))).toMatchObject({ step: { do: 'lift-out-of-service', record: null } });
   });
@@ -198,10 +206,10 @@ describe('the lift of our out-of-service taint', () => {
   });
 });
 
-describe('a taint that has outlived its boot, on a Node whose machine nobody knows', () => {
+describe('a taint of an earlier boot, on a Node whose machine nobody knows', () => {
   const now = { wall: NOW, mono: 0 };
   const another = { ...BEFORE, boot: 'another boot' };
-  it('goes, and the record says so', () => {
+  it('is lifted, and the record says so', () => {
     const standing = marked({}, { taintedFor: another });
     expect(liftOutlivedTaint(standing, now)).toMatchObject({
       step: {
@@ -214,8 +222,8 @@ describe('a taint that has outlived its boot, on a Node whose machine nobody kno
     expect(liftOutlivedTaint({ ...standing, record: null }, now)).toMatchObject({ step: { record: null } });
   });
   it.each([
-    ['stays in its own boot', marked({}, { taintedFor: BEFORE })],
-    ['is not ours if nothing says so', marked({}, { taintedFor: another, taints: { ...OURS, ours: false } })],
+    ['stays if it is of this boot', marked({}, { taintedFor: BEFORE })],
+    ['stays if it is not ours', marked({}, { taintedFor: another, taints: { ...OURS, ours: false } })],
     ['stays if nothing says for which boot it was set', marked()],
   ])('%s', (_, standing) => expect(liftOutlivedTaint(standing, now)).toBeNull());
 });
@@ -224,11 +232,15 @@ describe('what a Node that is gone left behind', () => {
   const gone = (change: Partial<View['cluster']>, memory: Partial<View['memory']> = {}): View =>
     view({ cluster: cluster({ node: null, ...change }), memory: { ...view().memory, ...memory } });
   it.each([
-    ['may be a pod', gone({ volumes: [] }), 'delete-pod'],
-    ['may be a volume', gone({ pods: [], volumes: [volume({ attachment: null })] }), 'wait disks-going'],
-    ['is nothing at first', gone({ pods: [], volumes: [] }), 'ignored no-node'],
+    ['may be a pod, which is deleted', gone({ volumes: [] }), 'delete-pod'],
     [
-      '... or once this run has freed it',
+      'may be a volume, which is waited for',
+      gone({ pods: [], volumes: [volume({ attachment: null })] }),
+      'wait disks-going',
+    ],
+    ['is nothing if there is nothing at first', gone({ pods: [], volumes: [] }), 'ignored no-node'],
+    [
+      'is freed if there is nothing any more after this run took a step',
       gone({ pods: [], volumes: [] }, { takenAt: new Map([['delete-pod a', 0]]) }),
       'fenced fenced',
     ],

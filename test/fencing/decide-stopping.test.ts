@@ -9,7 +9,7 @@ import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { alone, cluster, machine, marked, node, NOW, optOut, record, view } from './view-builder.ts';
 
-/** If the cloud gives no time, a run notes on the Node, for later runs, what it has seen. */
+/** If the cloud does not say since when a machine is stopping, a run notes on the Node when it saw that first. */
 
 const boot = (machineId = 'm-1', generation = 'boot-1') => `${shortHash(machineId)}${shortHash(generation)}`;
 const noted = (minutesAgo: number, of = boot()): FirstStopping => ({ at: NOW - minutesAgo * 60_000, boot: of });
@@ -31,76 +31,88 @@ const on = (change: Partial<View['cluster']['node'] & object>) => ({
   cluster: cluster({ node: { ...silent, ...change } }),
 });
 
-describe('a machine that is stopping, whose cloud does not say since when', () => {
+describe('a machine that is stopping, if the cloud does not say since when', () => {
   it.each([
-    ['is noted at once', given(null), 'note-stopping'],
-    ['is noted once', given(noted(1)), 'wait stopping'],
-    ['is forced off ten minutes after an earlier run noted it', given(noted(11)), 'power-off'],
-    ['... and not before', given(noted(9)), 'wait stopping'],
-    ['a note of another boot means nothing for this one', given(noted(11, boot('m-1', 'boot-0'))), 'note-stopping'],
-    ['... and neither does a note of another machine', given(noted(11, boot('m-2'))), 'note-stopping'],
-    ['a time in the future is noted again', given(noted(-600)), 'note-stopping'],
-    ['... from a minute ahead', given(noted(-1)), 'note-stopping'],
-    ['an hour is too long ago', given(noted(60)), 'note-stopping'],
-    ['is an alarm after exactly ten minutes', given(noted(10), { policy: defaultPolicy }), 'wait stopping-too-long'],
-    ['is waited for if its Node is gone', given(null, { cluster: cluster({ node: null }) }), 'wait stopping'],
-    ['a note that an earlier, failed stop may have left is written again', given(noted(61)), 'note-stopping'],
-    ['... but our own clocks may differ a little: then the time counts as now', given(noted(-0.5)), 'wait stopping'],
-    ['is noted even under the default policy', given(null, { policy: defaultPolicy }), 'note-stopping'],
+    ['is noted on its Node at once', given(null), 'note-stopping'],
+    ['is not noted twice', given(noted(1)), 'wait stopping'],
+    ['is powered off ten minutes after an earlier run noted it', given(noted(11)), 'power-off'],
+    ['is waited for until ten minutes after an earlier run noted it', given(noted(9)), 'wait stopping'],
+    ['is noted again if the note is of another boot', given(noted(11, boot('m-1', 'boot-0'))), 'note-stopping'],
+    ['is noted again if the note is of another machine', given(noted(11, boot('m-2'))), 'note-stopping'],
+    ['is noted again if the note dates from the future', given(noted(-600)), 'note-stopping'],
+    ['is noted again if the note dates from a minute ahead', given(noted(-1)), 'note-stopping'],
+    ['is noted again if the note is an hour old', given(noted(60)), 'note-stopping'],
     [
-      '... which makes it an alarm ten minutes later',
+      'raises an alarm after exactly ten minutes',
+      given(noted(10), { policy: defaultPolicy }),
+      'wait stopping-too-long',
+    ],
+    ['is waited for if its Node is gone', given(null, { cluster: cluster({ node: null }) }), 'wait stopping'],
+    ['is noted again if an earlier stop, which failed, may have left the note', given(noted(61)), 'note-stopping'],
+    [
+      'is waited for if the note is half a minute ahead, because our own clocks may differ by that',
+      given(noted(-0.5)),
+      'wait stopping',
+    ],
+    ['is noted under the default policy, too', given(null, { policy: defaultPolicy }), 'note-stopping'],
+    [
+      'raises an alarm under the default policy, ten minutes after the note',
       given(noted(11), { policy: defaultPolicy }),
       'wait stopping-too-long',
     ],
-    ['is noted even on a control-plane node', given(null, on({ controlPlane: true })), 'note-stopping'],
+    ['is noted on a control-plane node, too', given(null, on({ controlPlane: true })), 'note-stopping'],
     [
-      '... which is an alarm and is never powered off',
+      'is refused on a control-plane node ten minutes after the note, because that is never powered off',
       given(null, on({ controlPlane: true, stopping: noted(11) })),
       'refused power-off-refused',
     ],
-    ['is noted even on a Node that is opted out', given(null, on({ optOuts: [optOut('no')] })), 'note-stopping'],
+    ['is noted on a Node that is opted out, too', given(null, on({ optOuts: [optOut('no')] })), 'note-stopping'],
     [
-      '... which is not powered off either',
+      'is refused on a Node that is opted out ten minutes after the note',
       given(null, on({ optOuts: [optOut('no')], stopping: noted(11) })),
       'refused opted-out',
     ],
     [
-      'is noted by the Node if the cloud does not distinguish boots',
+      'is noted by the boot of the Node if the cloud does not distinguish boots',
       given(null, {}, { generation: null }),
       'note-stopping',
     ],
-    ['... once', given(noted(1, boot('m-1', 'boot-a')), {}, { generation: null }), 'wait stopping'],
     [
-      '... or if the stop itself changes what the cloud says about the boot',
+      'is not noted twice by the boot of the Node',
+      given(noted(1, boot('m-1', 'boot-a')), {}, { generation: null }),
+      'wait stopping',
+    ],
+    [
+      'is powered off by a note of the boot of the Node if the stop changes its generation',
       given(noted(11, boot('m-1', 'boot-a')), {}, { generation: 'another', generationDrifts: true }),
       'power-off',
     ],
-    ['nothing is noted if the cloud gives the time', given(null, {}, { since: NOW - 60_000 }), 'wait stopping'],
-    ['nothing is noted in a dry run', given(null, { policy: { ...policy, dryRun: true } }), 'wait stopping'],
-    ['nothing is noted in shadow mode', given(null, { policy: { ...policy, shadow: true } }), 'wait stopping'],
-    ['nothing is noted under a pause', given(null, { policy: { ...policy, paused: 'upgrade' } }), 'refused paused'],
+    ['is not noted if the cloud gives the time', given(null, {}, { since: NOW - 60_000 }), 'wait stopping'],
+    ['is not noted in a dry run', given(null, { policy: { ...policy, dryRun: true } }), 'wait stopping'],
+    ['is not noted in shadow mode', given(null, { policy: { ...policy, shadow: true } }), 'wait stopping'],
+    ['is not noted during a pause', given(null, { policy: { ...policy, paused: 'upgrade' } }), 'refused paused'],
     [
-      'the other thresholds still count',
+      'is not powered off while its Node is Ready, however old the note',
       given(noted(11), on({ stopping: noted(11), ready: 'True' })),
       'refused power-off-refused',
     ],
   ])('%s', (_, situation, expected) => expect(said(situation)).toBe(expected));
 
   it.each([
-    ['it is noted', given(null), 'note-stopping', 'stopping'],
-    ['the note goes', given(noted(11), {}, { power: 'running' }), 'note-stopping', 'no-longer-stopping'],
-    ['it is powered off', given(noted(11)), 'power-off', 'power-off-by-policy'],
-  ])('each step has its reason: %s', (_, situation, step, code) => {
+    ['the note is written', given(null), 'note-stopping', 'stopping'],
+    ['the note is removed', given(noted(11), {}, { power: 'running' }), 'note-stopping', 'no-longer-stopping'],
+    ['the machine is powered off', given(noted(11)), 'power-off', 'power-off-by-policy'],
+  ])('gives the reason of each step: %s', (_, situation, step, code) => {
     expect(decide(situation)).toMatchObject({ step: { do: step }, because: { code } });
   });
 
-  it('may be powered off once its Node has been unreachable for exactly five minutes', () => {
+  it('is powered off once its Node has been unreachable for exactly five minutes', () => {
     const since = (ms: number) => given(null, on({ stopping: noted(11), readySince: NOW - ms }));
     expect(said(since(5 * 60_000))).toBe('power-off');
     expect(said(since(5 * 60_000 - 1))).toBe('refused power-off-refused');
   });
 
-  it('is noted with this run’s first sight', () => {
+  it('is noted with the time at which this run saw it first', () => {
     const firstStopping = { at: NOW - 7_000, generation: 'boot-1' };
     const decision = decide(given(noted(-600), { memory: { ...view().memory, firstStopping } }));
     expect(decision).toMatchObject({
@@ -109,7 +121,7 @@ describe('a machine that is stopping, whose cloud does not say since when', () =
   });
 });
 
-it('a machine is not reported as fenced if only a note was written before its Node went', () => {
+it('a machine is not reported as fenced if this run only wrote a note before the Node was deleted', () => {
   const { request, policy: of, identityRules: reading, runId, now } = given(null);
   const decision = decide(given(null));
   if (decision.do !== 'step') throw new Error('nothing is noted');
@@ -125,20 +137,20 @@ it('a machine is not reported as fenced if only a note was written before its No
   );
 });
 
-describe('a machine that is off except for an operation on it', () => {
+describe('a machine that is off, while an operation on it is under way', () => {
   const busy = { offUnderOperation: true, since: NOW - 20 * 60_000 };
   it.each([
     ['is waited for, however long it has been off', given(null, {}, busy), 'wait stopping'],
-    ['... even under the default policy', given(null, { policy: defaultPolicy }, busy), 'wait stopping'],
-    ['... and if the cloud gives no time', given(null, {}, { ...busy, since: null }), 'wait stopping'],
-    ['has stopped: the note goes', given(noted(11), {}, busy), 'note-stopping'],
+    ['is waited for under the default policy, too', given(null, { policy: defaultPolicy }, busy), 'wait stopping'],
+    ['is waited for if the cloud gives no time', given(null, {}, { ...busy, since: null }), 'wait stopping'],
+    ['has stopped: its note is removed', given(noted(11), {}, busy), 'note-stopping'],
   ])('%s', (_, situation, expected) => expect(said(situation)).toBe(expected));
 });
 
 describe('the note of a stop', () => {
   it.each([
     [
-      'goes with the mark once the machine is gone',
+      'goes with the mark if the machine is gone',
       given(
         null,
         {
@@ -150,13 +162,13 @@ describe('the note of a stop', () => {
       'mark',
     ],
     [
-      '... or once a second read confirms that it is off',
+      'stays until a second read confirms that the machine is off',
       given(noted(11), {}, { power: 'off-if-repeated' }),
       'wait second-read',
     ],
-    ['goes with the mark once the machine is off', given(noted(11), {}, { power: 'off' }), 'mark'],
+    ['goes with the mark if the machine is off', given(noted(11), {}, { power: 'off' }), 'mark'],
     [
-      '... or by itself if nothing is to be marked',
+      'goes without a mark if nothing is to be freed',
       given(
         null,
         { cluster: cluster({ node: { ...silent, stopping: noted(11) }, pods: [], volumes: [] }) },
@@ -165,13 +177,13 @@ describe('the note of a stop', () => {
       'note-stopping',
     ],
     [
-      '... or if the mark is already there',
+      'goes by itself if the mark is already there',
       given(null, { cluster: cluster({ node: marked({}, { stopping: noted(11) }) }) }, { power: 'off' }),
       'note-stopping',
     ],
-    ['goes once it runs again', given(noted(11), {}, { power: 'running' }), 'note-stopping'],
+    ['goes once the machine runs again', given(noted(11), {}, { power: 'running' }), 'note-stopping'],
     [
-      '... even under an earlier fence',
+      'goes once the machine runs again, even if an earlier fence is left',
       given(null, on({ stopping: noted(11), record: record(), recordText: 'x', label: 'run.1' }), { power: 'running' }),
       'note-stopping',
     ],

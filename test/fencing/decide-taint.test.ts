@@ -11,7 +11,7 @@ const stepOf = (given: View): Step | null => {
   return decision.do === 'step' ? decision.step : null;
 };
 
-describe('the out-of-service taint stays only while it works', () => {
+describe('the out-of-service taint', () => {
   const parked = (change: Partial<ClusterFacts>, recorded: Parameters<typeof marked>[0] = {}) =>
     view({
       cluster: cluster({
@@ -24,38 +24,42 @@ describe('the out-of-service taint stays only while it works', () => {
     });
   const cases: readonly [string, View, string][] = [
     [
-      'it goes when everything is free',
+      'goes when everything is free',
       view({ cluster: cluster({ node: marked(), pods: [], volumes: [] }), machine: machine({ disks: [] }) }),
       'park',
     ],
     [
-      'even if it is still on a parked Node',
+      'goes when everything is free, even if it is still on a parked Node',
       view({
         cluster: cluster({ node: marked({ phase: 'fenced' }), pods: [], volumes: [] }),
         machine: machine({ disks: [] }),
       }),
       'park',
     ],
-    ['a parked Node is done', parked({}), 'fenced fenced'],
-    ['a pod that was bound to it by name brings it back', parked({ pods: [pod({ uid: 'new', volumes: [] })] }), 'mark'],
-    ['so does an attachment that no pod wants', parked({ volumes: [volume()] }), 'mark'],
+    ['does not return to a parked Node without cause', parked({}), 'fenced fenced'],
     [
-      'so does a tolerating pod that someone has begun to delete, because it would otherwise never go',
+      'returns if a pod was bound to the parked Node by name',
+      parked({ pods: [pod({ uid: 'new', volumes: [] })] }),
+      'mark',
+    ],
+    ['returns if an attachment is left that no pod wants', parked({ volumes: [volume()] }), 'mark'],
+    [
+      'returns for a tolerating pod that someone has begun to delete, because that pod would otherwise never go',
       parked({ pods: [pod({ tolerates: true, deleting: true })], volumes: [volume()] }),
       'mark',
     ],
     [
-      'a tolerating pod that keeps its volume does not',
+      'does not return for a tolerating pod that keeps its volume',
       parked({ pods: [pod({ tolerates: true })], volumes: [volume()] }),
       'fenced fenced',
     ],
     [
-      'an opted-out pod that was bound to it refuses',
+      'does not return if the pod that was bound to the parked Node is opted out',
       parked({ pods: [pod({ uid: 'new', optOut: optOut('mine'), volumes: [] })] }),
       'refused opted-out',
     ],
     [
-      'it comes back even if the first taint was someone else’s, so that the same guards are asked',
+      'returns even if someone else had set the first taint, so that the same guards are asked',
       parked({ pods: [pod({ uid: 'new', optOut: optOut('mine'), volumes: [] })] }, { outOfService: 'foreign' }),
       'refused opted-out',
     ],
@@ -64,10 +68,10 @@ describe('the out-of-service taint stays only while it works', () => {
 
   it.each([
     ['ours if there is none', 'ours', { outOfService: false }, 'ours', true],
-    ['ours if someone else’s has gone', 'foreign', { outOfService: false }, 'ours', true],
+    ['ours if someone else has removed theirs', 'foreign', { outOfService: false }, 'ours', true],
     ['someone else’s if they have set one since', 'ours', { outOfService: true }, 'foreign', false],
     ['absent if the cluster does not know the taint', 'unsupported', { outOfService: false }, 'unsupported', false],
-  ] as const)('a mark that comes again is %s', (_, before, { outOfService }, whose, added) => {
+  ] as const)('that returns is %s', (_, before, { outOfService }, whose, added) => {
     const given = parked({
       node: marked(
         { phase: 'fenced', released: ago(1_000), outOfService: before },
@@ -79,7 +83,7 @@ describe('the out-of-service taint stays only while it works', () => {
     expect(stepOf(given)).toMatchObject({ do: 'mark', addOutOfService: added, record: { outOfService: whose } });
   });
 
-  it('the same fence continues and keeps the volumes and pods that it named', () => {
+  it('returns under the same fence, which keeps the volumes and pods that it named', () => {
     const step = stepOf(parked({ pods: [pod({ uid: 'new', name: 'late', volumes: [] })] }));
     expect(step).toMatchObject({
       do: 'mark',

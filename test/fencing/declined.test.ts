@@ -16,7 +16,7 @@ const { request, policy, identityRules: reading, runId, now } = given;
 const start = startRun({ request, policy, identityRules: reading, runId, deadline: now.mono + 60_000 });
 const decision = decide(given);
 
-/** What the run knows after its delete of the pod was rejected this often. */
+/** What the run knows after its delete of the pod failed with this error this many times. */
 const declined = (times: number, error: CloudfenceError): RunState => {
   if (decision.do !== 'step') throw new Error('a pod is to be deleted');
   const act = { step: decision.step, because: decision.because };
@@ -26,7 +26,7 @@ const declined = (times: number, error: CloudfenceError): RunState => {
 describe('a fence whose delete of a pod is declined', () => {
   it.each([
     ['forbidden once', 1, new PermissionDenied(why)],
-    ['refused time and again', 6, new Refused(why)],
+    ['refused six times', 6, new Refused(why)],
   ])('fails in the end, and names the pod and the reason (%s)', (_, times, error) => {
     const end = decide({
       ...given,
@@ -40,7 +40,7 @@ describe('a fence whose delete of a pod is declined', () => {
     });
   });
 
-  it('is finished when someone else has deleted the pod', () => {
+  it('ends normally if someone else has deleted the pod', () => {
     const { memory } = declined(1, new PermissionDenied(why));
     const gone = { ...given.cluster, pods: [] };
     expect(decide({ ...given, memory, cluster: gone })).toMatchObject({
@@ -55,7 +55,7 @@ describe('a fence whose delete of a pod is declined', () => {
     expect(said({ ...given, memory, cluster: { ...gone, node: null } })).toMatch(/^(fenced|ignored) /);
   });
 
-  it('retries what was refused for a moment', () => {
+  it('retries a delete that was refused fewer than six times', () => {
     expect(decide({ ...given, memory: declined(5, new Refused(why)).memory })).toEqual(decision);
   });
 });
@@ -76,7 +76,7 @@ describe('a fence whose detach is declined', () => {
       }),
     );
 
-  it('removes its taint and fails by name instead of waiting forever', () => {
+  it('removes its taint, and fails with the disk and the reason instead of waiting forever', () => {
     expect(free(marked())).toMatchObject({ do: 'step', step: { do: 'park', record: { phase: 'fencing' } } });
     expect(free(marked({ released: ago(1_000) }))).toMatchObject({
       do: 'end',
@@ -85,7 +85,7 @@ describe('a fence whose detach is declined', () => {
     });
   });
 
-  it('is finished when someone else has detached the disk', () => {
+  it('ends normally if someone else has detached the disk', () => {
     const freed = cluster({ node: marked(), pods: [], volumes: [volume({ attachment: null })] });
     expect(decide(view({ memory, machine: machine({ disks: [] }), cluster: freed }))).toMatchObject({
       do: 'step',
@@ -93,7 +93,7 @@ describe('a fence whose detach is declined', () => {
     });
   });
 
-  describe('while its attachment is still going', () => {
+  describe('while the attachment is still being deleted', () => {
     const going = cluster({
       node: marked(),
       pods: [],
@@ -125,7 +125,7 @@ describe('a fence whose detach is declined', () => {
     it('keeps waiting, because the driver may still detach the disk', () =>
       expect(nextCommand(waiting, now)).toMatchObject({ do: 'sleep', because: { code: 'attachments-going' } }));
 
-    it('names the denial next to what it waits for when its time is up', () => {
+    it('names the denial next to what it waits for when the time of the run is up', () => {
       expect(nextCommand({ ...waiting, deadline: now.mono + 10 }, now)).toMatchObject(denial);
       const paused = reduce(
         waiting,
@@ -143,7 +143,7 @@ describe('a fence whose detach is declined', () => {
       });
     });
 
-    it('does not mention the denial once the machine is up again, because nothing is to be detached then', () => {
+    it('does not mention the denial if the machine runs again, because nothing is to be detached then', () => {
       const up: RunState = {
         ...waiting,
         machine: null,
@@ -158,7 +158,7 @@ describe('a fence whose detach is declined', () => {
   });
 });
 
-it('a pod that may not be failed and that only its finalizer holds is passed by', () => {
+it('a pod is not waited for if the API server declined to fail it and only its finalizer holds it', () => {
   const held = pod({ kind: 'job', deleting: true, finalizers: true, volumes: [] });
   const memory = {
     ...view().memory,

@@ -24,7 +24,7 @@ const look: Extract<Command, { do: 'look' }> = { do: 'look', machine: true, clus
 const denied = (known: RunState, command: Command): RunState =>
   reduce(known, command, { to: 'failed', error: new PermissionDenied('GET /api/v1/nodes/node-a returned 403') }, now);
 
-/** A run that was once allowed every call. */
+/** A run that has completed one look, so every call was allowed then. */
 const lookedOnce = reduce(
   start,
   look,
@@ -37,11 +37,11 @@ const lookedOnce = reduce(
 );
 
 describe('a look that is forbidden', () => {
-  it('ends the run at once if no look ever succeeded: the grant is missing', () => {
+  it('ends the run at once if no look has succeeded, because the grant is missing', () => {
     expect(denied(start, look).ending).toMatchObject({ outcome: 'failed', reason: { code: 'denied' }, retry: true });
   });
 
-  it('is retried after one that was allowed: the API server has just started and knows no roles yet', () => {
+  it('is retried if an earlier look was allowed, because a new API server knows no roles at first', () => {
     const known = denied(lookedOnce, look);
     expect(nextCommand(known, now)).toMatchObject({ do: 'sleep', because: { code: 'denied' } });
     expect(nextCommand(known, { ...now, mono: now.mono + 10_000 })).toMatchObject({
@@ -51,7 +51,7 @@ describe('a look that is forbidden', () => {
     });
   });
 
-  it('fails as denied if it stays forbidden until the time is up', () => {
+  it('fails as denied if it stays forbidden until the time of the run is up', () => {
     const known = denied(lookedOnce, look);
     expect(nextCommand(known, { ...now, mono: known.deadline })).toMatchObject({
       do: 'end',
@@ -59,7 +59,7 @@ describe('a look that is forbidden', () => {
     });
   });
 
-  it('ends the run if it asked for more than earlier looks', () => {
+  it('ends the run if it asked for more than earlier looks did', () => {
     expect(denied(lookedOnce, { ...look, search: true }).ending).toMatchObject({
       outcome: 'failed',
       reason: { code: 'denied' },
@@ -67,7 +67,7 @@ describe('a look that is forbidden', () => {
   });
 });
 
-describe('a cluster that is searched for the machine', () => {
+describe('a cluster that is searched for the machine, and that rejects the search', () => {
   const searching: RunState = {
     ...start,
     location: null,
@@ -82,7 +82,7 @@ describe('a cluster that is searched for the machine', () => {
     );
   const unauthorized = new PermissionDenied('GET /api/v1/nodes returned 401 Unauthorized: Unauthorized');
 
-  it('and does not recognize the caller ends the run at once, in its own words', () => {
+  it('ends the run at once with its own words if it does not recognize the caller', () => {
     expect(answering(searching, unauthorized).ending).toMatchObject({
       outcome: 'failed',
       retry: true,
@@ -90,7 +90,7 @@ describe('a cluster that is searched for the machine', () => {
     });
   });
 
-  it('and cannot be opened ends the run at once', () => {
+  it('ends the run at once if it cannot be opened', () => {
     expect(answering(searching, new InvalidConfiguration(['no such context'])).ending).toMatchObject({
       outcome: 'failed',
       retry: false,
@@ -98,7 +98,7 @@ describe('a cluster that is searched for the machine', () => {
     });
   });
 
-  it('and has just started is asked again, because it knows no roles yet; the run fails if that does not change', () => {
+  it('is asked again if it has just started, and the run fails if it still denies at the end', () => {
     const down = answering(
       searching,
       new Unavailable('GET /api/v1/nodes got no response: connect ECONNREFUSED 10.0.0.1:443'),
@@ -112,7 +112,7 @@ describe('a cluster that is searched for the machine', () => {
     });
   });
 
-  it('is no reason to fail if another cluster has the Node', () => {
+  it('does not end the run if another cluster has the Node', () => {
     const found = [
       { cluster: 'a', nodes: [], marked: [], facts: null, error: unauthorized },
       { cluster: 'b', nodes: ['node-a'], marked: [], facts: null, error: null },

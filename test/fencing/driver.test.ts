@@ -13,7 +13,7 @@ import { stepKey, type Step } from '../../fencing/model/steps.ts';
 import { begun, cloudThat, clusterThat, portsThat, steppingClock } from './ports.ts';
 import { alone, admitted, cluster, machine, NOW } from './view-builder.ts';
 
-/** What the driver does with each command: which call it makes, and what it returns. */
+/** Checks which call the driver makes for each command, and what it returns. */
 
 const location = { cluster: 'blue', node: 'node-a' };
 const known = begun({ location });
@@ -35,14 +35,14 @@ const expiryOf = ({ check }: Permit): 'valid' | 'ended' => {
 };
 
 describe('a question', () => {
-  it('to the disks goes to the cloud, for the run’s machine', async () => {
+  it('about disks goes to the cloud, for the run’s machine', async () => {
     const cloud = cloudThat({
       witness: async (id, disks) => (id === 'm-1' && disks[0] === 'disk-1' ? 'held' : 'none'),
     });
     expect(await execute({ do: 'witness', disks: ['disk-1'] }, { cloud })).toEqual({ to: 'witness', value: 'held' });
   });
 
-  it('about all Nodes goes to the cluster, and carries the moment at which it was asked', async () => {
+  it('about all Nodes goes to the cluster, and its answer has the time at which it was asked', async () => {
     const blue = clusterThat({ surveyConnectivity: async () => alone });
     expect(await execute({ do: 'survey-connectivity', node: 'node-a' }, { clusters: [blue] })).toEqual({
       to: 'survey-connectivity',
@@ -51,7 +51,7 @@ describe('a question', () => {
     });
   });
 
-  it('right before a step carries the moment at which it was asked, and the step', async () => {
+  it('right before a step goes to the cluster, and its answer has its time and the step', async () => {
     const says = {
       uid: 'node-uid',
       recordText: null,
@@ -83,7 +83,7 @@ describe('an entry in the ledger', () => {
   });
 });
 
-describe('a claim that clears the mark', () => {
+describe('a reservation that also rechecks the Node for the mark', () => {
   const reservation = { machine: 'm-1', boot: 'b', cap: defaultPolicy.cap, onlyAsked: false };
   const markToRecheck = { node: 'node-a', step: 'mark node-uid' };
   const says: Recheck = {
@@ -103,7 +103,7 @@ describe('a claim that clears the mark', () => {
     return execute({ do: 'reserve', location, reservation, markToRecheck }, { clusters: [blue], clock });
   };
 
-  it('rechecks the Node side by side', async () => {
+  it('rechecks the Node at the same time', async () => {
     const requestedAt = { wall: NOW + 1_000, mono: 1_000 };
     expect(await afterClaiming(499)).toEqual({
       to: 'reserve',
@@ -112,7 +112,7 @@ describe('a claim that clears the mark', () => {
     });
   });
 
-  it('... which says nothing any more after a claim that took long', async () => {
+  it('drops the recheck if the reservation took half a second', async () => {
     expect(await afterClaiming(500)).toEqual({ to: 'reserve', value: admitted, recheck: null });
   });
 });
@@ -133,7 +133,7 @@ describe('an Event', () => {
     expect(recorded).toEqual(events.map(({ about, event }) => [about, event]));
   });
 
-  it('that fails keeps none of the others, and is the answer', async () => {
+  it('that fails does not prevent the others, and its error is the answer', async () => {
     const recorded: string[] = [];
     const blue = clusterThat({
       recordEvent: async ({ name }) => {
@@ -153,7 +153,7 @@ describe('a step', () => {
   const applied = (ports: Pick<Ports, 'clusters' | 'cloud'>, step: Step, expires?: number) =>
     execute(act(step, expires), ports);
 
-  it('in the cluster is applied there under a permit that ends when its proof does', async () => {
+  it('in the cluster is applied there, with a permit that ends when its proof does', async () => {
     const permits: string[] = [];
     const blue = clusterThat({
       apply: async (step, permit) => {
@@ -174,7 +174,7 @@ describe('a step', () => {
   it.each([
     [{ do: 'detach-disk', from: target, disk: 'disk-1', mode: 'forced' }, 'detach m-1 disk-1 forced'],
     [{ do: 'power-off', target }, 'power off m-1'],
-  ] as const)('in the cloud is ordered there, and only there: %j', async (step, ordered) => {
+  ] as const)('in the cloud is sent there, and only there: %j', async (step, ordered) => {
     const orders: string[] = [];
     const cloud: Cloud = cloudThat({
       detach: async (from, disk, mode, permit) =>
@@ -186,7 +186,7 @@ describe('a step', () => {
     expect(orders).toEqual([`${ordered} valid`, `${ordered} ended`]);
   });
 
-  it('leaves beside others of its kind, each with an answer of its own', async () => {
+  it('is sent at the same time as others of its kind, and each has its own answer', async () => {
     const under: string[] = [];
     const all = Promise.withResolvers<'done'>();
     const blue = clusterThat({
@@ -217,7 +217,7 @@ describe('a step', () => {
     expect(under).toEqual(['pod-uid ended', 'refused ended', 'third ended']);
   });
 
-  it('in a cluster that is not known is not taken', async () => {
+  it('in an unknown cluster is not sent', async () => {
     expect(await applied({ clusters: [clusterThat({ name: 'green' })], cloud: cloudThat() }, deletePod)).toMatchObject({
       to: 'act',
       answers: [{ name: 'InvalidConfiguration' }],
@@ -226,7 +226,7 @@ describe('a step', () => {
 });
 
 describe('a call that fails', () => {
-  it('is an answer with the moment at which it was sent, and keeps what was caught', async () => {
+  it('is an answer with the time at which it was sent, and keeps the error as its cause', async () => {
     const refused = new Refused('no');
     const says = (error: unknown) => {
       const apply = async () => {
@@ -241,7 +241,7 @@ describe('a call that fails', () => {
   });
 });
 
-describe('what is in flight', () => {
+describe('a call in flight', () => {
   const flying = (ports: Partial<Ports>, command: Command = { do: 'witness', disks: [] }) => {
     const given = Promise.withResolvers<AbortSignal>();
     const answer = Promise.withResolvers<'none'>();
@@ -254,7 +254,7 @@ describe('what is in flight', () => {
     return { done: execute(command, { ...ports, cloud }), signal: given.promise, answer };
   };
 
-  it('ends with the process’s signal', async () => {
+  it('is aborted when the process is', async () => {
     const process = new AbortController();
     const { signal, done, answer } = flying({ signal: process.signal });
     expect((await signal).aborted).toBe(false);
@@ -264,7 +264,7 @@ describe('what is in flight', () => {
     await done;
   });
 
-  it('ends with its command, so that nothing is left behind a failure', async () => {
+  it('is aborted when its command ends, so that a failure leaves nothing behind', async () => {
     const { signal, done, answer } = flying({});
     answer.reject(new Unavailable('x'));
     await done;
@@ -275,7 +275,7 @@ describe('what is in flight', () => {
     [60_000, 59_990],
     [1_005, 1_000],
     [0, 1_000],
-  ])('may last a second longer than a run until %s', async (deadline, ms) => {
+  ])('may last a second longer than a run that ends at %s', async (deadline, ms) => {
     const timeUp = new AbortController();
     const timers: number[] = [];
     const clock: Clock = { ...steppingClock(), timeout: (after) => (timers.push(after), timeUp.signal) };
@@ -293,7 +293,7 @@ describe('what is in flight', () => {
     await done;
   });
 
-  it('that the end of the time cuts off is no fault of ours, and keeps what was caught', async () => {
+  it('that the deadline aborts is not reported as a bug, and keeps the error as its cause', async () => {
     const timeUp = new AbortController();
     const clock: Clock = { ...steppingClock(), timeout: () => timeUp.signal };
     const caught = new TypeError('aborted');
@@ -344,7 +344,7 @@ const nowhere = (name = 'blue'): Cluster =>
   });
 
 describe('a run', () => {
-  it('shows each command and its answer, and ends with an outcome', async () => {
+  it('passes each command and its answer to the observer, and ends with an outcome', async () => {
     const seen: string[] = [];
     const { ports } = quiet();
     const observe: Ports['observe'] = (command, answer, after) =>
@@ -355,7 +355,7 @@ describe('a run', () => {
     expect(seen).toContain('locate locate nowhere');
   });
 
-  it('ends alone if something is wrong inside: its facts are left out, because they may be the cause', async () => {
+  it('that fails unexpectedly ends alone, and does not report its facts, because they may be the cause', async () => {
     const { ports } = quiet();
     const observe: Ports['observe'] = () => {
       throw new TypeError('x');
@@ -371,13 +371,13 @@ describe('a run', () => {
   });
 });
 
-describe('an occasion', () => {
+describe('runs for several machines', () => {
   const occasion = (change: object = {}) => {
     let runs = 0;
     return { policy: defaultPolicy, deadline: 60_000, newRunId: () => `run-${(runs += 1)}`, ...change };
   };
 
-  it('looks at all of its machines at once, each once, with their disks', async () => {
+  it('begin with one look at all machines, each once, with their disks', async () => {
     const { looks, ports } = quiet();
     const outcomes = await runAll(['m-1', 'm-2', 'm-1'], occasion(), ports);
     expect(outcomes.map(({ machine: id }) => id)).toEqual(['m-1', 'm-2']);
@@ -385,14 +385,14 @@ describe('an occasion', () => {
     expect(looks).toHaveLength(1);
   });
 
-  it('leaves the look at one machine to its run', async () => {
+  it('begin without a common look if there is only one machine', async () => {
     const { looks, ports } = quiet();
     await runAll(['m-1'], occasion(), ports);
     expect(looks[0]).toBe('m-1 with disks');
     expect(looks).toHaveLength(1);
   });
 
-  it('leaves each look to its run if the common one fails, or lacks the machine', async () => {
+  it('look at their machines themselves if the common look fails, or lacks their machine', async () => {
     const { looks, ports } = quiet();
     const { cloud } = ports;
     const look: Cloud['look'] = async (ids, ...rest) => {
@@ -409,8 +409,8 @@ describe('an occasion', () => {
   });
 
   it.each([
-    ['asks for five machines at a time', null, [1, 1, 1, 1, 1]],
-    ['... and for thirty where one call reads many, whatever the first one waits for', 'a', [1]],
+    ['start five at a time', null, [1, 1, 1, 1, 1]],
+    ['start thirty at a time if one call of the cloud reads many machines', 'a', [1]],
   ] as const)('%s', async (_, place, first) => {
     const { ports } = quiet();
     const asked: number[] = [];
@@ -431,7 +431,7 @@ describe('an occasion', () => {
     void done;
   });
 
-  it('gives each run the time that is left for it, and a run id of its own', async () => {
+  it('each have the time that is left, and their own run id', async () => {
     const starts: string[] = [];
     const { ports } = quiet();
     const observe: Ports['observe'] = (_, __, { deadline, runId, request }) =>
@@ -447,7 +447,7 @@ describe('an occasion', () => {
     expect(await first({ vouched: 'I saw it' })).toBe('run-1 m-1 until 60000 I saw it');
   });
 
-  it('sends a run where its machine was seen', async () => {
+  it('start in the cluster, and at the Node, where their machine was seen', async () => {
     const nodes: (string | null)[] = [];
     const blue = clusterThat({
       look: async ({ node }) => {
@@ -460,7 +460,7 @@ describe('an occasion', () => {
     expect(nodes[0]).toBe('node-z');
   });
 
-  it('dates a common look by the moment of its request and of its answer', async () => {
+  it('date a common look by its request and its answer', async () => {
     const times: unknown[] = [];
     const { ports } = quiet();
     const off = cloudThat({ look: async (ids) => ids.map((id) => machine({ machine: id, since: null })) });

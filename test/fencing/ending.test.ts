@@ -35,7 +35,7 @@ const stepped = (step: StepReport['step'], result: StepReport['result'] = 'done'
   message: null,
 });
 
-describe('a run that waits for longer than it may', () => {
+describe('a run whose wait is longer than its time', () => {
   const reason = because('pods-going', 'pods go');
   const declined = new Map([['delete-pod pod-uid', 'pod/default/db-0: no']]);
   const waits = { outcome: 'waiting', reason, lookAgainIn: 500, retry: false };
@@ -49,16 +49,28 @@ describe('a run that waits for longer than it may', () => {
     ['waits on', read, waits],
     ['fails if a step was declined', remembering(read, { declined }), fails],
     [
-      '... but not if its target is gone',
+      'does not fail if a step was declined whose target is gone by now',
       remembering({ ...read, cluster: { value: cluster({ pods: [] }), ...seen } }, { declined }),
       waits,
     ],
-    ['... and not if the machine is not off', remembering(read, { declined, firstOff: null }), waits],
-    ['... and without a later look', remembering({ ...read, cluster: null }, { declined }), fails],
-    ['... of either kind', remembering({ ...read, machine: null }, { declined }), fails],
+    [
+      'does not fail if a step was declined but the machine is not off',
+      remembering(read, { declined, firstOff: null }),
+      waits,
+    ],
+    [
+      'fails if a step was declined and the cluster was not read afterwards',
+      remembering({ ...read, cluster: null }, { declined }),
+      fails,
+    ],
+    [
+      'fails if a step was declined and the machine was not read afterwards',
+      remembering({ ...read, machine: null }, { declined }),
+      fails,
+    ],
   ])('%s', (_, known, expected) => expect(waitingEnd(known, reason, 500)).toEqual(expected));
 
-  it('says at its deadline what it was about', () => {
+  it('says at its deadline what it waited for', () => {
     const pending = { outcome: 'waiting', reason, ms: 500 } as const;
     expect(endingAtDeadline({ ...read, pending })).toEqual(waits);
     expect(endingAtDeadline({ ...read, pending: { ...pending, outcome: 'failed' } })).toEqual({
@@ -78,7 +90,7 @@ describe('a run that waits for longer than it may', () => {
 describe('the outcome', () => {
   const ending: Ending = { outcome: 'fenced', reason: because('fenced', 'done'), lookAgainIn: null, retry: false };
   const of = (change: Partial<RunState> = {}) => outcomeOf({ ...read, ending, ...change }, now);
-  it('says what is known', () => {
+  it('says what the run knows', () => {
     expect(of({ location: { cluster: 'a', node: 'x' }, steps: [stepped('mark')] })).toMatchObject({
       ...ending,
       node: 'node-a',
@@ -103,7 +115,7 @@ describe('the outcome', () => {
     });
   });
 
-  it('names the Node as far as anything still does', () => {
+  it('names the Node from the last source that still knows it', () => {
     const gone = (nodeName: string | null) => ({ cluster: { value: cluster({ node: null, nodeName }), ...seen } });
     const fenced = { record: record() };
     expect(of({ ...gone('left'), ...fenced })).toMatchObject({ node: 'left', nodeUid: 'node-uid' });
@@ -112,7 +124,7 @@ describe('the outcome', () => {
     expect(of(gone(null))).toMatchObject({ node: null, nodeUid: null });
   });
 
-  it('lists what was left alone on a machine that is off, and on no other', () => {
+  it('lists what was left alone if the machine is off, and only then', () => {
     const mirror = { cluster: { value: cluster({ pods: [pod({ kind: 'mirror' })] }), ...seen } };
     expect(of(mirror).left).toContainEqual({ what: 'pod/default/db-0', why: expect.stringContaining('mirror') });
     expect(of({ ...mirror, memory: { ...read.memory, firstOff: null } }).left).toEqual([]);
@@ -149,12 +161,12 @@ describe('the Event on the Node', () => {
     if (event) expect(event.message).toBe('says');
   });
 
-  it('is not about what another run did', () => {
+  it('does not mention what another run did', () => {
     expect([told('fenced', 'fenced', { steps: [] }), told('released', 'settled', { steps: [] })]).toEqual([null, null]);
     expect(told('refused', 'opted-out', { steps: [] })).not.toBeNull();
   });
 
-  it('needs a Node, and is not about what was only imagined', () => {
+  it('needs a Node, and does not mention imagined steps', () => {
     expect(told('refused', 'opted-out', { cluster: null })).toBeNull();
     expect(told('refused', 'opted-out', { policy: { ...defaultPolicy, dryRun: true } })).toBeNull();
   });
@@ -179,7 +191,7 @@ describe('the Events on pods', () => {
       ),
     );
 
-  it('say on each pod why it is gone, whatever the end', () => {
+  it('say on each pod why it is gone, however the run ends', () => {
     expect(ended([stepped('mark'), gone('db-0', true)])).toEqual([
       {
         about: { kind: 'Pod', namespace: 'prod', name: 'db-0', uid: 'db-0-uid' },
@@ -193,7 +205,7 @@ describe('the Events on pods', () => {
     expect(ended([stepped('mark'), stepped('delete-pod', 'already')])).toEqual([]);
   });
 
-  it('are four at most, for pods with volumes first, beside the one on the Node', () => {
+  it('are at most four, pods with volumes first, beside the one on the Node', () => {
     const steps = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => gone(name, name > 'c'));
     const fenced = { outcome: 'fenced', reason: because('fenced', 'x'), lookAgainIn: null, retry: false } as const;
     expect(ended(steps, { ending: fenced }).map(({ about }) => `${about.kind} ${about.name}`)).toEqual([
@@ -215,7 +227,7 @@ describe('an imagined step', () => {
   const mark = (addOutOfService: boolean): Step => ({ do: 'mark', node: target, record: record(), addOutOfService });
   const park = (phase: 'fencing' | 'fenced'): Step => ({ do: 'park', node: target, record: record({ phase }) });
 
-  it('is listed, and is not repeated', () => {
+  it('is listed, and is not imagined again', () => {
     const after = imagined(mark(true), { ...read, steps: [stepped('note')] });
     expect(after.steps).toMatchObject([{ step: 'note' }, { step: 'mark', result: 'dry-run' }]);
     expect(after.memory).toMatchObject({
@@ -231,7 +243,7 @@ describe('an imagined step', () => {
   });
 
   const buried = fenceInBoot('run.1', node(), machine());
-  it('changes the Node as the step would', () => {
+  it('changes the Node in memory as the real step would', () => {
     const standing = node({ taintedFor: buried, tombstone: buried, stopping: { at: NOW, boot: 'x' } });
     expect(facts(mark(true), standing)?.node).toMatchObject({
       label: 'run.1',
@@ -262,7 +274,7 @@ describe('an imagined step', () => {
     expect(facts({ do: 'note-stopping', node: target, stopping: null }, standing)?.node?.stopping).toBeNull();
   });
 
-  it('changes the trace of a fence as the step would', () => {
+  it('changes the trace of a fence in memory as the real step would', () => {
     const entomb: Step = { do: 'set-tombstone', node: target, tombstone: buried };
     expect(facts(entomb, node({ taintedFor: buried }))?.node).toMatchObject({ tombstone: buried, taintedFor: null });
     expect(facts(entomb, marked({}, { taintedFor: buried }))?.node).toMatchObject({
@@ -277,12 +289,12 @@ describe('an imagined step', () => {
     { do: 'note', node: target, record: record() },
     { do: 'note-stopping', node: target, stopping: null },
     { do: 'set-tombstone', node: target, tombstone: null },
-  ] as const)('makes no Node that is not there: $do', (step) => {
+  ] as const)('invents no Node if there is none: $do', (step) => {
     const gone = { ...read, cluster: { value: cluster({ node: null }), ...seen } };
     expect(imagined(step, gone).cluster?.value.node).toBeNull();
   });
 
-  it('takes away the pod or the attachment, and no other', () => {
+  it('removes the pod or the attachment from memory, and no other', () => {
     const two = (step: Step) => {
       const value = cluster({
         pods: [pod(), pod({ uid: 'other' })],
@@ -317,7 +329,7 @@ describe('an imagined step', () => {
     [{ do: 'note-stopping', node: target, stopping: null }, null],
   ])('may be the last one: $0.do', (step, expected) => expect(imagined(step).ending?.outcome ?? null).toBe(expected));
 
-  it('is counted in the end, which says that nothing has happened', () => {
+  it('is counted in the outcome, which says that nothing has happened', () => {
     const dryRun = { policy: { ...defaultPolicy, dryRun: true } };
     const steps = [stepped('note'), stepped('mark', 'dry-run'), stepped('delete-pod', 'dry-run')];
     expect(simulatedEnding({ ...read, ...dryRun, steps })).toEqual({

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
 import { createGroups, type Group, type GroupMember } from '../../fencing/loop/groups.ts';
 
-/** Requests by name, and groups that the test answers when it wants. */
+/** Requests with names. The test decides when each group of them is answered. */
 
 interface Asked extends GroupMember {
   readonly name: string;
@@ -38,8 +38,8 @@ const opened = (most?: number) => {
 
 const namesOf = (some: readonly Asked[]): readonly string[] => some.map(({ name }) => name);
 
-describe('requests in groups', () => {
-  it('do not wait if nobody is before them, and make one group while another is answered', async () => {
+describe('requests that are answered in groups', () => {
+  it('do not wait if they are the first, and form one group while another is answered', async () => {
     const { groups, seen, answer } = opened();
     expect(groups.isAnswering()).toBe(false);
     for (const name of ['a', 'b', 'c']) groups.add(asked(name));
@@ -52,7 +52,7 @@ describe('requests in groups', () => {
     expect(seen.at(-1)).toEqual(['d']);
   });
 
-  it('are as many in a group as one call answers', async () => {
+  it('form a group of at most as many as one call answers', async () => {
     const { groups, seen, answer } = opened(2);
     for (const name of ['a', 'b', 'c', 'd']) groups.add(asked(name));
     await answer();
@@ -60,7 +60,7 @@ describe('requests in groups', () => {
     expect(seen).toEqual([['a'], ['b', 'c'], ['d']]);
   });
 
-  it('are rejected together if the answer fails, and the next group comes after it', async () => {
+  it('are rejected together if their call fails, and the next group follows', async () => {
     const { groups, seen, answer, fail } = opened();
     const [one, two, three, four] = ['a', 'b', 'c', 'd'].map((name) => asked(name));
     if (!one || !two || !three || !four) throw new Error('four were made');
@@ -74,8 +74,8 @@ describe('requests in groups', () => {
   });
 });
 
-describe('a request that its caller gives up', () => {
-  it('is rejected with the reason, and is in no group', async () => {
+describe('a request whose caller gives up', () => {
+  it('is rejected with the reason, and belongs to no group', async () => {
     const { groups, seen, answer } = opened();
     const controller = new AbortController();
     const given = asked('b', controller.signal);
@@ -96,7 +96,7 @@ describe('a request that its caller gives up', () => {
     expect([seen, groups.isAnswering()]).toEqual([[['a']], false]);
   });
 
-  it('never waits if that was before', () => {
+  it('does not wait if its caller gave up before', () => {
     const { groups, seen } = opened();
     const reason = new Error('too late');
     const late = asked('a', AbortSignal.abort(reason));
@@ -106,8 +106,8 @@ describe('a request that its caller gives up', () => {
   });
 });
 
-describe('a group that waits again', () => {
-  it('comes before those that came later, and is rejected after so many tries', async () => {
+describe('a group that has to wait and is asked again', () => {
+  it('comes before later requests, and is rejected after several tries', async () => {
     const { groups, seen, answer } = opened();
     const error = new Error('the cloud throttles');
     const [one, two] = [asked('a'), { ...asked('b'), tries: 1 }];

@@ -42,7 +42,7 @@ const ledger = (entries: readonly LedgerEntry[], counted: readonly CountedFences
 const EMPTY = ledger([]);
 const mine: LedgerEntry = { machine: 'mine', boot: 'b', begun: NOW, finished: false, nodes: 9 };
 
-describe('the limits', () => {
+describe('the limits of the cap', () => {
   it.each([
     [0, 1, 1],
     [1, 1, 1],
@@ -51,42 +51,67 @@ describe('the limits', () => {
     [10, 4, 2],
     [100, 49, 20],
     [5_000, 2_450, 1_000],
-  ])('for %i Nodes are %i within the window and %i at once', (nodes, begun, unfinished) => {
+  ])('for %i Nodes are %i fences within the window and %i at once', (nodes, begun, unfinished) => {
     expect(capLimits({ share: 0.49, atOnce: 0.2 }, nodes)).toEqual({ begun, unfinished });
   });
-  it('lose no Node to rounding', () =>
+  it('are not too low by one because of rounding', () =>
     expect(capLimits({ share: 0.29, atOnce: 0.07 }, 100)).toEqual({ begun: 29, unfinished: 7 }));
 });
 
-describe('a claim', () => {
+describe('a reservation', () => {
   const cases: readonly [string, readonly LedgerEntry[], Partial<ReservationContext>, boolean][] = [
-    ['in an empty ledger', [], {}, true],
-    ['below the share', finished(3), {}, true],
-    ['at the share: finished ones count', finished(4), {}, false],
-    ['when one of them has left the window', [...finished(3), entry('old', { begun: NOW - 15 * MINUTE })], {}, true],
-    ['while one is unfinished and no more may be', [entry('a', { finished: false })], {}, false],
-    ['while one is unfinished and two may be', [entry('a', { finished: false, nodes: 10 })], { nodes: 10 }, true],
-    ['for the only Node', [], { nodes: 1 }, true],
-    ['after the Node of a fence was deleted: the share is that of the cluster before', finished(3), { nodes: 6 }, true],
-    ['that is already entered, because a message may come twice', [...finished(4), mine], {}, true],
-    ['that is already entered and finished', [...finished(4), { ...mine, finished: true }], {}, true],
+    ['is admitted in an empty ledger', [], {}, true],
+    ['is admitted below the share', finished(3), {}, true],
+    ['is not admitted at the share, which counts finished fences too', finished(4), {}, false],
     [
-      'that is already entered, for a machine whose boot is no longer known',
+      'is admitted when one of the fences has left the window',
+      [...finished(3), entry('old', { begun: NOW - 15 * MINUTE })],
+      {},
+      true,
+    ],
+    ['is not admitted while one fence is unfinished, if only one may be', [entry('a', { finished: false })], {}, false],
+    [
+      'is admitted while one fence is unfinished, if two may be',
+      [entry('a', { finished: false, nodes: 10 })],
+      { nodes: 10 },
+      true,
+    ],
+    ['is admitted for the only Node', [], { nodes: 1 }, true],
+    [
+      'is admitted after a fence deleted its Node, because the share counts the Nodes before that',
+      finished(3),
+      { nodes: 6 },
+      true,
+    ],
+    ['is admitted if it is already entered, because a message may come twice', [...finished(4), mine], {}, true],
+    ['is admitted if it is already entered and finished', [...finished(4), { ...mine, finished: true }], {}, true],
+    [
+      'is admitted if it is already entered, for a machine whose boot is no longer known',
       [...finished(4), mine],
       { boot: null },
       true,
     ],
-    ['for a later boot, which counts only against the others', [...finished(3), { ...mine, boot: 'a' }], {}, true],
-    ['for a later boot if the others have used up the share', [...finished(4), { ...mine, boot: 'a' }], {}, false],
-    ['while the cap is overridden', finished(9, { finished: false }), { isOverridden: true }, true],
     [
-      'next to a line dated ahead, which counts as begun now',
+      'is admitted for a later boot, because the earlier one of the same machine does not count',
+      [...finished(3), { ...mine, boot: 'a' }],
+      {},
+      true,
+    ],
+    [
+      'is not admitted for a later boot if other machines have used up the share',
+      [...finished(4), { ...mine, boot: 'a' }],
+      {},
+      false,
+    ],
+    ['is admitted while the cap is overridden', finished(9, { finished: false }), { isOverridden: true }, true],
+    [
+      'is not admitted beside an entry with a future date, which counts as begun now',
       [entry('a', { begun: NOW + 365 * 86_400_000, finished: false })],
       {},
       false,
     ],
     [
-      'next to an unreadable line, which counts as begun now',
+      'is not admitted beside an unreadable entry, which counts as begun now',
       [entry('a', { begun: Infinity, finished: false })],
       {},
       false,
@@ -96,18 +121,18 @@ describe('a claim', () => {
     expect(admitReservation(ledger(read), claimant(change)).says.admitted).toBe(admitted),
   );
 
-  it('is entered when it is admitted, and old lines are dropped', () => {
+  it('is entered if it is admitted, and old entries are removed', () => {
     expect(
       admitReservation(ledger([entry('old', { begun: NOW - 16 * MINUTE }), entry('young')]), claimant()).write,
     ).toEqual(ledger([entry('young'), mine]));
   });
-  it('replaces an older claim of the same machine', () =>
+  it('replaces an earlier entry of the same machine', () =>
     expect(admitReservation(ledger([{ ...mine, boot: 'a' }]), claimant()).write).toEqual(ledger([mine])));
-  it('leaves the ledger unchanged if it is already entered or is refused', () => {
+  it('does not change the ledger if it is already entered or is not admitted', () => {
     expect(admitReservation(ledger([mine]), claimant()).write).toBeNull();
     expect(admitReservation(ledger(finished(4)), claimant()).write).toBeNull();
   });
-  it('opens the line of a fence that continues, and keeps its time of beginning', () => {
+  it('makes the entry of a fence that continues unfinished again, and keeps its time of beginning', () => {
     const over = { ...mine, begun: NOW - 5 * MINUTE, finished: true };
     expect(admitReservation(ledger([...finished(4), over]), claimant()).write).toEqual(
       ledger([...finished(4), { ...over, finished: false }]),
@@ -118,7 +143,7 @@ describe('a claim', () => {
   it.each([
     [0, 1],
     [1, 0],
-  ])('counts the latest line of a machine, in whatever order they stand (%i, %i)', (one, other) => {
+  ])('counts the latest entry of a machine, in whatever order the entries are (%i, %i)', (one, other) => {
     const lines = [
       entry('a', { begun: NOW - 5 * MINUTE, boot: 'former', finished: false }),
       entry('a', { begun: NOW - 2 * MINUTE, boot: 'latter' }),
@@ -126,22 +151,22 @@ describe('a claim', () => {
     const read = ledger([lines[one], lines[other]].flatMap((line) => line ?? []));
     expect(pruneLedger(read, NOW)).toEqual({ ledger: ledger(lines.slice(1)), corrected: false });
   });
-  it('counts the last of two lines of one moment', () => {
+  it('counts the last of two entries with the same time', () => {
     const two = [entry('a', { boot: 'one' }), entry('a', { boot: 'two' })];
     expect(pruneLedger(ledger(two), NOW).ledger).toEqual(ledger(two.slice(1)));
   });
-  it('mends a line that is more than a minute ahead, and leaves those beside it as they are', () => {
+  it('corrects the date of an entry that is more than a minute ahead, and leaves other entries as they are', () => {
     const both = (ms: number) => ledger([entry('a', { begun: NOW + ms }), entry('b')]);
     expect(pruneLedger(both(MINUTE), NOW)).toEqual({ ledger: both(MINUTE), corrected: false });
     expect(pruneLedger(both(MINUTE + 1), NOW)).toEqual({ ledger: both(0), corrected: true });
   });
-  it('opens when enough of the oldest have left, in whatever order they stand', () => {
+  it('is possible again when enough of the oldest fences have left the window, in any order of entries', () => {
     const five = [4, 2, 1, 3, 5].map((ago) => entry(`m-${ago}`, { begun: NOW - ago * MINUTE }));
     expect(admitReservation(ledger(five), claimant()).says.opens).toBe(NOW + 11 * MINUTE);
   });
-  it('counts a machine once, however many lines it has', () =>
+  it('counts a machine once, however many entries it has', () =>
     expect(admitReservation(ledger([entry('a'), entry('a'), entry('a')]), claimant()).says.begun).toBe(1));
-  it('ages a line that is dated ahead from now on, even if it is refused: no line holds a place forever', () => {
+  it('corrects a future date even if it is not admitted, so that no entry counts forever', () => {
     const { says, write } = admitReservation(
       ledger([entry('a', { begun: Date.UTC(9999, 0), finished: false })]),
       claimant(),
@@ -150,11 +175,11 @@ describe('a claim', () => {
     expect(write).toEqual(ledger([entry('a', { begun: NOW, finished: false })]));
     expect(admitReservation(write ?? EMPTY, claimant({ now: NOW + 15 * MINUTE })).says.admitted).toBe(true);
   });
-  it('accepts a clock that is a few seconds ahead', () =>
+  it('accepts an entry whose clock is a few seconds ahead', () =>
     expect(
       admitReservation(ledger([entry('a', { begun: NOW + 5_000, finished: false })]), claimant()).write,
     ).toBeNull());
-  it('says when the window has moved on far enough', () => {
+  it('says when enough fences have left the window', () => {
     const four = [4, 3, 2, 1].map((ago) => entry(`m-${ago}`, { begun: NOW - ago * MINUTE }));
     expect(admitReservation(ledger(four), claimant()).says).toMatchObject({
       begun: 4,
@@ -167,7 +192,7 @@ describe('a claim', () => {
   });
 });
 
-describe('the end of a fence whose run died before it could enter the end', () => {
+describe('the end of a fence whose run died before it could write the end into the ledger', () => {
   const open = entry('a', { begun: NOW - 2 * MINUTE, finished: false });
   const shows = (...machines: readonly string[]) => ({ showing: new Set(machines), readAt: NOW });
   const nothingShows = shows();
@@ -190,7 +215,7 @@ describe('the end of a fence whose run died before it could enter the end', () =
 });
 
 describe('the end of a fence', () => {
-  it('is entered for its fence and still counts for the share', () => {
+  it('is entered for its fence, which still counts for the share', () => {
     const after = concludeEntry(ledger([entry('a'), mine]), 'mine', NOW + MINUTE);
     expect(after).toEqual(ledger([entry('a'), { ...mine, finished: true }]));
     expect(admitReservation(after ?? EMPTY, claimant({ machine: 'other', now: NOW + MINUTE })).says).toMatchObject({
@@ -198,33 +223,33 @@ describe('the end of a fence', () => {
       unfinished: 0,
     });
   });
-  it('ends no other machine’s fence', () => {
+  it('does not end the fence of another machine', () => {
     const open = entry('a', { finished: false });
     expect(concludeEntry(ledger([open, mine]), 'mine', NOW)).toEqual(ledger([open, { ...mine, finished: true }]));
     expect(concludeEntry(ledger([open]), 'mine', NOW)).toBeNull();
   });
-  it('needs no write if there is nothing to end', () => {
+  it('needs no write if no fence of the machine is unfinished', () => {
     expect(concludeEntry(ledger([entry('a')]), 'mine', NOW)).toBeNull();
     expect(concludeEntry(ledger([{ ...mine, finished: true }]), 'mine', NOW)).toBeNull();
   });
 });
 
-describe('finished fences beyond the latest 64', () => {
-  /** The oldest one began first. */
+describe('finished fences in the ledger', () => {
+  /** The oldest fence comes first. */
   const many = (count: number, ago = (nth: number) => (count - nth) * 1_000, change: Partial<LedgerEntry> = {}) =>
     Array.from({ length: count }, (_, nth) => entry(`m-${nth}`, { begun: NOW - ago(nth), nodes: 900, ...change }));
   const claims = (read: LedgerState, change: Partial<ReservationContext> = {}) =>
     admitReservation(read, claimant({ nodes: 900, ...change }));
   const isMinute = (minute: number) => (at: number) => Math.floor(at / MINUTE) === minute;
 
-  it('keep their entries as long as they are no more', () => {
+  it('keep their entries if there are at most 64', () => {
     expect(claims(ledger(many(64))).write?.counted).toEqual([]);
     expect(claims(ledger(many(65))).write?.entries).toHaveLength(65);
     expect(claims(ledger(many(65))).write?.counted).toEqual([
       { begun: NOW - 65_000, count: 1, nodes: 900, names: ['m-0...b...'] },
     ]);
   });
-  it('are counted by the minute in which they began, until the last one of the minute has left the window', () => {
+  it('beyond the latest 64 are counted by the minute of their begin, until the last of it leaves the window', () => {
     const read = ledger(many(264, (nth) => (264 - nth) * 1_000));
     const counted = (claims(read).write?.counted ?? []).toSorted((a, b) => a.begun - b.begun);
     const begins = read.entries.slice(0, 200).map(({ begun }) => begun);
@@ -241,7 +266,7 @@ describe('finished fences beyond the latest 64', () => {
     expect(pruneLedger(after, last + 15 * MINUTE - 1).ledger.counted).toHaveLength(1);
     expect(pruneLedger(after, last + 15 * MINUTE).ledger.counted).toEqual([]);
   });
-  it('join those of their minute that are counted already', () => {
+  it('are added to those of their minute that are already counted', () => {
     const begun = Math.floor(NOW / MINUTE) * MINUTE;
     const counted = { begun, count: 7, nodes: 800, names: [] };
     const after = admitReservation(
@@ -253,7 +278,7 @@ describe('finished fences beyond the latest 64', () => {
     );
     expect(after.write?.counted).toEqual([{ begun: begun + 5_000, count: 8, nodes: 800, names: ['m-64..b...'] }]);
   });
-  it('count for the share, and not for the fences at once', () => {
+  it('count for the share, but not for the fences at once', () => {
     const read = ledger(
       [entry('a', { finished: false })],
       [{ begun: NOW - MINUTE, count: 440, nodes: 900, names: [] }],
@@ -262,16 +287,16 @@ describe('finished fences beyond the latest 64', () => {
     const less = ledger([], [{ begun: NOW - MINUTE, count: 440, nodes: 900, names: [] }]);
     expect(claims(less).says).toMatchObject({ admitted: true, begun: 440, unfinished: 0 });
   });
-  it('keep the size of the cluster before: a Node that was deleted lowers no limit', () =>
+  it('count with the size of the cluster at that time, so that a deleted Node does not lower the limit', () =>
     expect(claims(ledger([], [{ begun: NOW, count: 1, nodes: 2_000, names: [] }]), { nodes: 900 }).says.nodes).toBe(
       2_000,
     ));
-  it('hold the smallest size of their minute, so that no limit is too high', () => {
+  it('of one minute count with the smallest size, so that no limit is too high', () => {
     const sizes = many(66, () => MINUTE).map((one, nth) => ({ ...one, nodes: 900 + nth }));
     const kept = claims(ledger(sizes)).write;
     expect(kept?.counted).toMatchObject([{ begun: NOW - MINUTE, count: 2, nodes: 964 }]);
   });
-  it('open the cap when enough of them have left together', () => {
+  it('leave room for another fence when enough of them have left the window', () => {
     const read = ledger(
       [entry('a', { begun: NOW - 2 * MINUTE })],
       [
@@ -284,12 +309,12 @@ describe('finished fences beyond the latest 64', () => {
     expect(capUse(read, { share: 501 / 900, atOnce: 1 }, 900).opens).toBe(NOW + 12 * MINUTE);
     expect(capUse(read, { share: 502 / 900, atOnce: 1 }, 900).opens).toBeNull();
   });
-  it('begin now if their time is ahead or cannot be read, and age from then on', () => {
+  it('begin now if their time is ahead or unreadable, and age from then on', () => {
     const { says, write } = claims(ledger([], [{ begun: Infinity, count: 441, nodes: 0, names: [] }]));
     expect([says.admitted, write?.counted]).toEqual([false, [{ begun: NOW, count: 441, nodes: 0, names: [] }]]);
     expect(claims(write ?? EMPTY, { now: NOW + 15 * MINUTE }).says.admitted).toBe(true);
   });
-  it('lose no entry that is open, however old it is', () => {
+  it('are the only ones that lose their entries: unfinished ones keep them, however old they are', () => {
     const open = many(80, (nth) => (100 - nth) * 1_000, { finished: false });
     const after = concludeEntry(
       ledger([...open, ...many(70).map((one) => ({ ...one, machine: `f${one.machine}` }))]),
@@ -302,7 +327,7 @@ describe('finished fences beyond the latest 64', () => {
   });
 });
 
-describe('a finished fence that is only counted', () => {
+describe('a finished fence that is only counted, without an entry', () => {
   const MINE = 'mine..b...';
   /** The cap is reached: 441 of 441. */
   const full = (names: readonly string[], begun = NOW - 2 * MINUTE) =>
@@ -310,7 +335,7 @@ describe('a finished fence that is only counted', () => {
   const claims = (read: LedgerState, change: Partial<ReservationContext> = {}) =>
     admitReservation(read, claimant({ nodes: 900, ...change }));
 
-  it('counts once if work returns to it, and has an entry again, with its time', () => {
+  it('counts once if work returns to it, and then has an entry again, with its time', () => {
     const { says, write } = claims(full(['other.b...', MINE]));
     expect(says).toMatchObject({ admitted: true, begun: 440 });
     expect(write).toEqual({
@@ -318,14 +343,14 @@ describe('a finished fence that is only counted', () => {
       counted: [{ begun: NOW - 2 * MINUTE, count: 440, nodes: 900, names: ['other.b...'] }],
     });
   });
-  it('is found without its boot, too, if that is not known any more', () => {
+  it('is found by its machine alone if the boot is not known any more', () => {
     const { says, write } = claims(full([MINE]), { boot: null });
     expect([says.admitted, write?.entries[0]]).toEqual([
       true,
       { ...mine, boot: '', begun: NOW - 2 * MINUTE, nodes: 900 },
     ]);
   });
-  it('makes room for a fence of a later boot, and for no more than that', () => {
+  it('leaves room for one fence of a later boot of its machine', () => {
     const { says, write } = claims(full([MINE]), { boot: 'c' });
     expect(says).toMatchObject({ admitted: true, begun: 440 });
     expect(write?.entries).toEqual([{ ...mine, boot: 'c', nodes: 900 }]);
@@ -333,11 +358,11 @@ describe('a finished fence that is only counted', () => {
     expect(claims(over, { boot: 'c' }).says).toMatchObject({ admitted: false, begun: 441 });
     expect(claims(over).says).toMatchObject({ admitted: true, begun: 441 });
   });
-  it('is another one if its machine has an entry since', () => {
+  it('is not the same fence if its machine has had another entry since', () => {
     const since = ledger([entry('a', { nodes: 900 }), entry('mine', { boot: 'c' })], full([MINE]).counted);
     expect(claims(since).says).toMatchObject({ admitted: false, begun: 441 });
   });
-  it('is another one once it may have left the window with its minute', () => {
+  it('is not the same fence once its minute may have left the window', () => {
     const minute = Math.floor(NOW / MINUTE) * MINUTE;
     const after = (ms: number) =>
       claims(ledger([entry('a', { nodes: 900, begun: minute + 59_000 })], full([MINE], minute + 59_000).counted), {
@@ -346,7 +371,7 @@ describe('a finished fence that is only counted', () => {
     expect(after(15 * MINUTE - 1)).toMatchObject({ admitted: true });
     expect(after(15 * MINUTE)).toMatchObject({ admitted: false });
   });
-  it('is not found by the name of another machine, and goes with its minute if it was the last', () => {
+  it('is not found under the name of another machine, and its minute goes if it was the last', () => {
     expect(claims(full(['other.b...'])).says).toMatchObject({ admitted: false, begun: 441 });
     expect(claims(ledger([], [{ begun: NOW, count: 1, nodes: 900, names: [MINE] }])).write?.counted).toEqual([]);
   });
@@ -357,7 +382,7 @@ describe('a finished fence that is only counted', () => {
     const names = (claims(ledger(many)).write?.counted ?? []).flatMap((one) => one.names);
     expect(names.toSorted()).toEqual(Array.from({ length: 192 }, (_, nth) => `${`${nth + 64}`.padStart(6, '0')}b...`));
   });
-  it('has its name for as many finished fences as keep entries', () => {
+  it('has its name even if no finished fence keeps its entry', () => {
     const few = ledger([entry('a'), entry('b'), mine]);
     expect(
       concludeEntry(few, 'mine', NOW, 0)

@@ -7,7 +7,7 @@ import type { Memory, View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { ago, attachment, cluster, machine, marked, pod, view, volume } from './view-builder.ts';
 
-/** What a fence leaves alone, and what its end says about it. */
+/** What a fence leaves alone, and what its outcome says about it. */
 
 const parked = { phase: 'fenced', released: ago(1_000) } as const;
 const fencing = (change: Partial<View['cluster']> = {}, rest: Partial<View> = {}): View =>
@@ -35,9 +35,9 @@ describe('what is left alone is listed with the reason', () => {
       fencing({ pods: [pod({ kind: 'mirror' })] }),
       ['pod/default/db-0: a mirror pod, which its kubelet owns'],
     ],
-    ['no pod that is to be deleted', fencing({ pods: [pod()] }), []],
+    ['not a pod that is to be deleted', fencing({ pods: [pod()] }), []],
     [
-      'a pod that comes back',
+      'a pod that comes back after each deletion',
       fencing({ pods: [late] }, remembering({ deleted: new Map([['before', { origin: 'default/late', at: 0 }]]) })),
       ['pod/default/late: a controller recreates it after each deletion, and it uses no volume'],
     ],
@@ -53,7 +53,7 @@ describe('what is left alone is listed with the reason', () => {
       ['pod/default/late: it is deleted, but its finalizers keep it'],
     ],
     [
-      'an attachment that such a pod uses',
+      'an attachment that a tolerating pod uses',
       fencing({ pods: [pod({ tolerates: true })], volumes: [volume()] }),
       [
         'pod/default/db-0: it tolerates the out-of-service taint',
@@ -61,30 +61,34 @@ describe('what is left alone is listed with the reason', () => {
       ],
     ],
     [
-      '... or may use',
+      'an attachment that an unresolved claim may mean',
       fencing({ pods: [unresolved], volumes: [volume()] }),
       [
         'pod/default/db-0: a mirror pod, which its kubelet owns',
         'volumeattachment/csi-1: pod default/db-0 may still use a-driver^disk-1: Cloudfence cannot read the volume behind default/data, default/more',
       ],
     ],
-    ['no attachment that goes', fencing({ volumes: [volume()] }), []],
+    ['not an attachment that is being deleted', fencing({ volumes: [volume()] }), []],
     ['the root disk', fencing({}, disk({ keep: 'it is the root disk' })), ['disk/disk-1: it is the root disk']],
     [
-      '... even if a PersistentVolume names it',
+      'the root disk, even if a PersistentVolume names it',
       fencing({ volumes: [volume()] }, disk({ keep: 'it is the root disk' })),
       ['disk/disk-1: it is the root disk'],
     ],
     ['a disk that no volume names', fencing({}, disk({})), [unnamed]],
     [
-      '... or only another volume than that of the Node',
+      'a disk that only a volume of another Node names',
       fencing({ volumes: [volume({ handle: 'disk-2', key: 'a-driver^disk-2' })] }, disk({})),
       [unnamed],
     ],
-    ['... or no PersistentVolume', fencing({ volumes: [volume({ persistentVolume: null })] }, disk({})), [unnamed]],
-    ['no disk that is to be detached', fencing({ volumes: [volume()] }, disk({})), []],
     [
-      '... unless the policy forbids it',
+      'a disk without a PersistentVolume',
+      fencing({ volumes: [volume({ persistentVolume: null })] }, disk({})),
+      [unnamed],
+    ],
+    ['not a disk that is to be detached', fencing({ volumes: [volume()] }, disk({})), []],
+    [
+      'a disk that the policy does not allow to be detached',
       fencing({ volumes: [volume()] }, { ...disk({}), ...never }),
       ['disk/disk-1: the policy does not allow detaching disks'],
     ],
@@ -93,9 +97,13 @@ describe('what is left alone is listed with the reason', () => {
       fencing({ node: marked(parked, { finalizers: ['someone/else', 'another/one'] }) }, terminated),
       ['node/node-a: it has a finalizer: someone/else, another/one'],
     ],
-    ['no Node that is to be deleted', fencing({ node: marked(parked) }, terminated), []],
-    ['... or stays anyway', fencing({ node: marked(parked, { finalizers: ['someone/else'] }) }), []],
-    ['... or is gone', fencing({ node: null }, terminated), []],
+    ['not the Node of a terminated machine that is to be deleted', fencing({ node: marked(parked) }, terminated), []],
+    [
+      'not the Node of a stopped machine, which stays anyway',
+      fencing({ node: marked(parked, { finalizers: ['someone/else'] }) }),
+      [],
+    ],
+    ['not a Node that is gone', fencing({ node: null }, terminated), []],
   ])('%s', (_, given, expected) => expect(listed(given)).toEqual(expected));
 });
 
@@ -104,7 +112,7 @@ describe('a parked Node', () => {
     const decision = decide(given);
     return decision.do === 'step' && decision.step.do === 'park' ? decision.step.record : decision.do;
   };
-  it('is done only if its fence has ended, its taint is off, and its label is set', () => {
+  it('needs nothing more if its fence has ended, its taint is removed, and its label is set', () => {
     const quarantine = { outOfService: false, ours: false, quarantine: true };
     const standing = (change: Parameters<typeof marked>[0], rest: Parameters<typeof marked>[1] = {}) =>
       said(fencing({ node: marked({ ...parked, ...change }, { taints: quarantine, ...rest }) }));
@@ -114,7 +122,7 @@ describe('a parked Node', () => {
     expect(standing({}, { taints: { ...quarantine, outOfService: true, ours: true } })).toBe('park');
   });
 
-  it('has the generation in its record that the cloud says, or the last one that it said', () => {
+  it('has a record with the generation that the cloud gives now, or with the last one that it gave', () => {
     const drifted = { generation: 'boot-2', generationDrifts: true, disks: [] };
     expect(record(fencing({}, { machine: machine(drifted) }))).toMatchObject({ generation: 'boot-2' });
     const forgotten = machine({ power: 'missing', generation: null, disks: [] });
@@ -132,7 +140,7 @@ describe('a parked Node', () => {
 
 describe('the end of a fence', () => {
   const says = (given: View) => decide(given).because.says;
-  it('names only what this machine keeps', () => {
+  it('names only what belongs to this machine', () => {
     const ofAnother = attachment({ source: { source: 'volumeAttachment', driver: 'a-driver', value: 'm-2' } });
     const kept = (own: Parameters<typeof volume>[0]) =>
       says(fencing({ node: marked(parked), pods: [pod({ tolerates: true })], volumes: [volume(own)] }));
@@ -141,7 +149,7 @@ describe('the end of a fence', () => {
     expect(kept({ attachment: null })).toBe('m-1 is off and Node node-a holds no volume any more');
   });
 
-  it('is refused under a reused name while an attachment of this machine is left, and only then', () => {
+  it('is a refusal if another machine has the Node name and an attachment of this machine is left', () => {
     const ofAnother = attachment({ source: { source: 'volumeAttachment', driver: 'a-driver', value: 'm-2' } });
     const under = (own: Parameters<typeof volume>[0]) =>
       said(fencing({ node: null, nameTaken: true, volumes: [volume(own)] }));
@@ -150,7 +158,7 @@ describe('the end of a fence', () => {
     expect(under({ attachment: null })).toBe('fenced fenced');
   });
 
-  it('says so too if the Node is gone', () => {
+  it('says that nothing is held, even if the Node is gone', () => {
     const given = fencing({ node: null, pods: [pod({ tolerates: true })], volumes: [volume()] });
     expect(says(given)).toMatch(/^m-1 is off; it keeps only a-driver\^disk-1 for pod/);
     expect(says(fencing({ node: null, volumes: [volume({ attachment: null })] }))).toBe(
@@ -161,13 +169,17 @@ describe('the end of a fence', () => {
   it.each([
     ['the deletion of an attachment', 'delete-attachment va-uid', volume()],
     ['a nudge of the old attachment', 'nudge va-uid on', volume()],
-    ['... or its removal', 'nudge va-uid off', volume()],
+    ['the removal of a nudge of the old attachment', 'nudge va-uid off', volume()],
     [
       'a nudge of the new attachment',
       'nudge new on',
       volume({ attachment: null, successor: attachment({ uid: 'new' }) }),
     ],
-    ['... or its removal', 'nudge new off', volume({ attachment: null, successor: attachment({ uid: 'new' }) })],
+    [
+      'the removal of a nudge of the new attachment',
+      'nudge new off',
+      volume({ attachment: null, successor: attachment({ uid: 'new' }) }),
+    ],
   ])('fails if the API server declined %s', (_, key, of) => {
     const given = fencing({ volumes: [of] }, remembering({ declined: new Map([[key, 'webhook']]) }));
     expect(failIfDeclined(given)).toMatchObject({ outcome: 'failed', because: { says: 'declined: webhook' } });

@@ -5,7 +5,7 @@ import { because } from '../../fencing/model/reason.ts';
 import { begun } from './ports.ts';
 import { cluster, machine, NOW, pod, volume } from './view-builder.ts';
 
-/** What a run makes of the answers of all clusters that were asked for its machine. */
+/** What a run concludes from the answers of all clusters that it asked for its machine. */
 
 const now = { wall: NOW, mono: 5_000 };
 const seen = { value: machine(), requestedAt: now, receivedAt: now.mono };
@@ -46,7 +46,7 @@ describe('a machine with a Node', () => {
     expect(found).toEqual({ ...known, location: { cluster: 'green', node: 'node-a' }, failures: 0 });
   });
 
-  it('is known by the look that found its Node, and not by what another cluster says about leftovers', () => {
+  it('is known by the look that found its Node, whatever another cluster says about leftovers', () => {
     const whole = { value: cluster(), requestedAt: now, receivedAt: now.mono };
     const leftovers = { value: cluster({ node: null, pods: [], volumes: [] }), requestedAt: now, receivedAt: now.mono };
     expect(after(answer({ facts: leftovers }), green({ nodes: ['node-a'], facts: whole })).cluster).toBe(whole);
@@ -55,7 +55,7 @@ describe('a machine with a Node', () => {
   it.each([
     ['in one cluster', [answer({ nodes: ['node-a', 'node-b'] })], 'node-a in blue, node-b in blue'],
     ['in two', [answer({ nodes: ['node-a'] }), green({ nodes: ['node-a'] })], 'node-a in blue, node-a in green'],
-  ])('and another one %s is refused', (_, found, nodes) => {
+  ])('and a second Node %s is refused', (_, found, nodes) => {
     expect(after(...found)).toEqual({
       ...known,
       ending: {
@@ -70,7 +70,7 @@ describe('a machine with a Node', () => {
     });
   });
 
-  it('and another one is looked at first where our taint is set, and refused for that reason then', () => {
+  it('and a second Node is looked at first if our taint is on it, and is refused then for that reason', () => {
     const both = after(answer({ nodes: ['node-a'] }), green({ nodes: ['node-a', 'node-b'], marked: ['node-b'] }));
     expect(both).toMatchObject({
       location: { cluster: 'green', node: 'node-b' },
@@ -93,7 +93,7 @@ describe('a machine without a Node', () => {
   it.each([
     ['a volume', { volumes: [volume()] }],
     ['a pod', { pods: [pod()] }],
-  ])('is where it left %s', (_, change) => {
+  ])('is in the cluster where it left %s', (_, change) => {
     const leftovers = left(change);
     const found = after(answer({ facts: left({}) }), green({ facts: leftovers }));
     expect(found).toMatchObject({ location: { cluster: 'green', node: null }, failures: 0, ending: null });
@@ -118,7 +118,7 @@ describe('a machine without a Node', () => {
 });
 
 describe('a machine that a cluster which does not answer may hold', () => {
-  it('is looked for again in five seconds, from a new look at the machine', () => {
+  it('is searched for again in five seconds, after a new look at the machine', () => {
     const found = after(answer({ error: down }), green());
     const reason = because(
       'cluster-unreachable',
@@ -135,7 +135,7 @@ describe('a machine that a cluster which does not answer may hold', () => {
     );
   });
 
-  it('even where leftovers were found in another one', () => {
+  it('is searched for again even if another cluster has leftovers of it', () => {
     const leftovers = { value: cluster({ node: null }), requestedAt: now, receivedAt: now.mono };
     expect(after(answer({ error: down }), green({ facts: leftovers }))).toMatchObject({
       location: null,
@@ -157,7 +157,7 @@ describe('a machine that a cluster which does not answer may hold', () => {
     expect(found.resumeAt).toBeNull();
   });
 
-  it('ends the run if something is wrong inside, and names no cluster for it', () => {
+  it('ends the run without naming the cluster if an unexpected error occurs', () => {
     const broken = new Unexpected('a bug');
     expect(after(answer({ error: broken })).ending).toEqual({
       outcome: 'failed',
@@ -168,7 +168,7 @@ describe('a machine that a cluster which does not answer may hold', () => {
   });
 
   it.each(['cluster-unreachable', 'denied'] as const)(
-    'is looked for again if it is denied after %s, because an API server that has just started knows no roles yet',
+    'is searched for again if it is denied after %s, because an API server that has just started knows no roles yet',
     (code) => {
       const waiting = { ...known, pending: { outcome: 'waiting' as const, reason: because(code, 'before'), ms: 1 } };
       const found = withLocation(waiting, [answer({ error: denied })], now);
@@ -183,7 +183,7 @@ describe('a machine that a cluster which does not answer may hold', () => {
     },
   );
 
-  it('is not looked for again if it is denied after a wait for something else', () => {
+  it('is not searched for again if it is denied after another wait', () => {
     const waiting = { ...known, pending: { outcome: 'waiting' as const, reason: because('not-fenced', 'x'), ms: 1 } };
     expect(withLocation(waiting, [answer({ error: denied })], now).ending).toMatchObject({ retry: true });
   });

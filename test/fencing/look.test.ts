@@ -6,7 +6,7 @@ import { Unavailable } from '../../fencing/model/errors.ts';
 import { begun, cloudThat, clusterThat, portsThat } from './ports.ts';
 import { attachment, cluster, machine, node, machineOf, marked, NOW, pod, record, volume } from './view-builder.ts';
 
-/** What a look asks, in which order, and what it leaves out of the answer. */
+/** What a look asks for, in which order, and what it leaves out of the answer. */
 
 const look = { do: 'look', machine: true, cluster: true, disks: true, search: false } as const;
 const now = { wall: NOW, mono: 1_000 };
@@ -33,7 +33,7 @@ const knowingHolders = (by: readonly string[] = ['m-1']): Partial<Cloud> => ({
   holders: async (volumes) => volumes.map(({ handle }) => ({ disk: handle, by })),
 });
 
-/** Left by a Node that is gone, and noted under no machine. */
+/** Attachments that a Node left that is gone, and that name no machine. */
 const silent = volume({
   attachment: attachment({ source: { source: 'volumeAttachment', driver: 'a-driver', value: 'node-a' } }),
 });
@@ -50,7 +50,7 @@ describe('a look at the machine', () => {
     return { asked, ports: portsThat({ cloud }) };
   };
 
-  it('is dated by its request and its answer', async () => {
+  it('has the times of its request and its answer', async () => {
     const { asked, ports } = asks([machine()]);
     expect(await runLook({ ...look, cluster: false }, at, ports)).toEqual({
       to: 'look',
@@ -75,7 +75,7 @@ describe('a look at the machine', () => {
 });
 
 describe('a look at the cluster', () => {
-  it('asks for the Node, with what the run remembers, and for no names where attachments name machines', async () => {
+  it('asks for the Node with what the run remembers, and for no names if attachments name machines', async () => {
     const blue = looking();
     const known = {
       ...at,
@@ -101,7 +101,7 @@ describe('a look at the cluster', () => {
     ]);
   });
 
-  it('asks for the attachments alone that the run knows, and searches if it is told to', async () => {
+  it('asks only for the attachments that the run knows, unless it searches for others', async () => {
     const blue = looking();
     const known = { ...at, memory: { ...at.memory, attachments: ['csi-1'] } };
     await runLook({ ...look, machine: false, search: true }, known, portsThat({ clusters: [blue.cluster] }));
@@ -110,7 +110,7 @@ describe('a look at the cluster', () => {
     expect(blue.requests[1]).not.toHaveProperty('attachments');
   });
 
-  it('asks by the Node’s names too where attachments name no machine', async () => {
+  it('also asks by the names of the Node if attachments name no machine', async () => {
     const blue = looking();
     const ports = portsThat({ clusters: [blue.cluster], cloud: cloudThat(knowingHolders()) });
     await runLook({ ...look, machine: false }, { ...at, machine: seen }, ports);
@@ -118,7 +118,7 @@ describe('a look at the cluster', () => {
     expect(blue.requests.map(({ named }) => named)).toEqual([['node-a', 'node-seen'], ['node-a']]);
   });
 
-  it('waits for the machine’s names if its Node is gone and its attachments name no machine', async () => {
+  it('waits for the names of the machine if its Node is gone and attachments name no machine', async () => {
     const blue = looking(cluster({ node: null }));
     const ports = portsThat({ clusters: [blue.cluster], cloud: cloudThat(knowingHolders()) });
     await runLook(look, { ...gone, machine: seen }, ports);
@@ -143,7 +143,7 @@ describe('a look at the cluster', () => {
   });
 });
 
-describe('what a Node that is gone left, if no attachment names a machine', () => {
+describe('what a Node that is gone left, if attachments name no machine', () => {
   const left = cluster({ node: null, volumes: [silent] });
   const found = async (facts: ReturnType<typeof cluster>, answers: Partial<Cloud>) => {
     const result = await runLook(
@@ -154,12 +154,12 @@ describe('what a Node that is gone left, if no attachment names a machine', () =
     return result.to === 'look' ? result.cluster : null;
   };
 
-  it('belongs to the machine if its disks say so', async () => {
+  it('belongs to the machine if its disks confirm that', async () => {
     expect(await found(left, knowingHolders())).toMatchObject({ value: { volumes: [silent], pods: [pod()] } });
     expect(await found(left, knowingHolders(['m-2']))).toMatchObject({ value: { volumes: [], pods: [] } });
   });
 
-  it('is read as it is by a cloud whose attachments name machines', async () => {
+  it('is not checked on a cloud whose attachments name machines', async () => {
     expect(await found(left, {})).toMatchObject({ value: { volumes: [silent] } });
   });
 
@@ -171,7 +171,7 @@ describe('what a Node that is gone left, if no attachment names a machine', () =
     expect(asked).toEqual([]);
   });
 
-  it('lasts from before the question to the cluster until after the question to the disks', async () => {
+  it('has the time before the question to the cluster and the time after the question to the disks', async () => {
     expect(await found(left, knowingHolders())).toMatchObject({ requestedAt: { mono: 1_010 }, receivedAt: 1_020 });
   });
 });
@@ -223,11 +223,15 @@ describe('a search for the machine', () => {
   });
 
   it.each([
-    ['is the whole search if it claims the machine', [{ source: 'providerID', driver: null, value: 'm-1' }], true],
-    ['says nothing if only its CSINode names the machine', [{ source: 'csiNode', driver: 'd', value: 'm-1' }], false],
-    ['says nothing if it names no machine', [], false],
+    ['is complete if that Node names the machine', [{ source: 'providerID', driver: null, value: 'm-1' }], true],
     [
-      '... even if something else on it says what names no machine of this cloud',
+      'does not find a Node if only its CSINode names the machine',
+      [{ source: 'csiNode', driver: 'd', value: 'm-1' }],
+      false,
+    ],
+    ['does not find a Node if it names no machine', [], false],
+    [
+      'does not find a Node if another source of it names no machine of this cloud either',
       [
         { source: 'systemUUID', driver: null, value: 'a-uuid' },
         { source: 'csiNode', driver: 'd', value: 'm-1' },
@@ -235,14 +239,14 @@ describe('a search for the machine', () => {
       false,
     ],
     [
-      'says nothing if its providerID names another machine',
+      'does not find a Node if its providerID names another machine',
       [
         { source: 'providerID', driver: null, value: 'm-2' },
         { source: 'nodeIdAnnotation', driver: 'd', value: 'm-1' },
       ],
       false,
     ],
-  ] as const)('the Node of the likeliest name %s', async (_, identitySources, isWhole) => {
+  ] as const)('reads the Node with the likeliest name: %s', async (_, identitySources, isWhole) => {
     const guessed = cluster({ node: node({ identitySources }) });
     const blue = clusterThat({ look: async () => guessed, find: async () => ['found'] });
     expect(await search([blue])).toMatchObject([
@@ -250,7 +254,7 @@ describe('a search for the machine', () => {
     ]);
   });
 
-  it('the likeliest name is the first that is one, and the volumes that this run has freed are followed', async () => {
+  it('uses the first usable name, and follows the volumes that this run has freed', async () => {
     const blue = looking(
       cluster({ node: node({ identitySources: [{ source: 'providerID', driver: null, value: 'm-1' }] }) }),
     );
@@ -280,7 +284,7 @@ describe('a search for the machine', () => {
     ]);
   });
 
-  it('reads which Nodes carry our taint only if it found several', async () => {
+  it('asks which Nodes have our taint only if it found several', async () => {
     const marks = async (...clusters: readonly Cluster[]) => (await search(clusters)).map((one) => one.marked);
     expect(await marks(holding('blue', ['node-a'], ['node-a']))).toEqual([[]]);
     expect(await marks(holding('blue', ['node-a', 'node-b'], ['node-b']))).toEqual([['node-b']]);
@@ -290,7 +294,7 @@ describe('a search for the machine', () => {
     ]);
   });
 
-  it('keeps the error of a cluster that does not answer, beside the others', async () => {
+  it('keeps the error of a cluster that does not answer, beside the answers of the others', async () => {
     const error = new Unavailable('no route');
     const down = clusterThat({ name: 'green', look: () => Promise.reject(error) });
     expect(await search([holding('blue', ['node-a']), down])).toEqual([
@@ -300,7 +304,7 @@ describe('a search for the machine', () => {
   });
 });
 
-it('a mark on a Node that exists says nothing about leftovers', async () => {
+it('a mark on a Node that exists does not mean that it left something behind', async () => {
   const blue = looking(cluster({ node: marked() }));
   const ports = portsThat({
     clusters: [blue.cluster],

@@ -94,14 +94,14 @@ const below = (said: Partial<Said>, disks: readonly string[] = ['disk-1', 'disk-
   );
 
 describe('the machine of a Node that is gone', () => {
-  it('is the one that holds a disk that was attached there', async () => {
+  it('is the one that holds a disk which was attached to that Node', async () => {
     expect(await below({ holders: { 'disk-1': [], 'disk-2': ['m-9'] }, named: ['m-node-a'] })).toEqual({
       machines: ['m-9'],
       doubt: null,
     });
   });
 
-  it('with all disks free, is the one that the name means, and preferably one that still exists', async () => {
+  it('is the one with its name if all disks are free, preferably one that still exists', async () => {
     expect(await below({ named: ['m-node-a', 'm-also-node-a'] })).toEqual({ machines: ['m-node-a'], doubt: null });
     expect(await below({ named: ['m-node-a', 'm-also-node-a'], power: { 'm-also-node-a': 'off' } })).toEqual({
       machines: ['m-also-node-a'],
@@ -109,7 +109,7 @@ describe('the machine of a Node that is gone', () => {
     });
   });
 
-  it('is unknown, and people are told, if the disks point to two machines or nothing points to any', async () => {
+  it('is unknown, and is reported, if the disks point to two machines or nothing points to any', async () => {
     const two = await below({ holders: { 'disk-1': ['m-1'], 'disk-2': ['m-2'] } });
     expect(two).toEqual({
       machines: [],
@@ -121,7 +121,7 @@ describe('the machine of a Node that is gone', () => {
     });
   });
 
-  it('is unknown if the disks cannot be asked', async () => {
+  it('is unknown if the disks cannot be read', async () => {
     const cloud = {
       ...cloudThat({ holders: {}, named: [], power: {} }),
       holders: () => Promise.reject(new PermissionDenied('not allowed')),
@@ -134,14 +134,14 @@ describe('the machine of a Node that is gone', () => {
 
   const { holders: _, ...silent } = cloudThat({ holders: {}, named: [], power: {} });
 
-  it('is unknown, and people are told, if the cloud cannot be asked by a disk', async () => {
+  it('is unknown, and is reported, if the cloud cannot be asked by disk', async () => {
     expect(await machinesOfGoneNode(clusterWith(['disk-1']), suspect, portsTo(silent))).toEqual({
       machines: [],
       doubt: expect.stringContaining('cannot ask a-cloud'),
     });
   });
 
-  it('is ignored if no disk of this cloud is involved, another machine has the name, or none was ever attached', async () => {
+  it('is ignored if no disk is of this cloud, another machine has the name, or none was ever attached', async () => {
     const nobody = { machines: [], doubt: null };
     expect(await below({}, ['elsewhere'])).toEqual(nobody);
     expect(await below({ holders: { 'disk-1': ['m-1'] } }, ['disk-1'], true)).toEqual(nobody);

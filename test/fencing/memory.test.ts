@@ -44,11 +44,11 @@ const known: RunState = startRun({
 });
 const seenOff = withMachineRead(known, read({}, 0), at(0));
 
-it('a run begins with nothing done', () => {
+it('a run remembers nothing at first', () => {
   expect(known).toMatchObject({ steps: [], ending: null, memory: { takenAt: new Map(), declined: new Map() } });
 });
 
-it('looks that say off agree only about one boot: another boot starts again', () => {
+it('two looks that say off confirm each other only for the same boot', () => {
   expect(withMachineRead(seenOff, read({}, 500), at(500)).memory.firstOff).toEqual({ ...at(0), generation: 'boot-1' });
   expect(withMachineRead(seenOff, read({ generation: 'boot-2' }, 500), at(500)).memory.firstOff).toEqual({
     ...at(500),
@@ -57,7 +57,7 @@ it('looks that say off agree only about one boot: another boot starts again', ()
   expect(withMachineRead(seenOff, read({ power: 'running' }, 500), at(500)).memory.firstOff).toBeNull();
 });
 
-it('a stop is counted from its first sight in that boot, and an answer without a power state does not end it', () => {
+it('a stop is timed from its first sight in that boot, and an answer without a power state does not reset that', () => {
   const stopping = withMachineRead(known, read({ power: 'stopping' }, 100), at(100));
   const first = { at: NOW + 100, generation: 'boot-1' };
   expect(withMachineRead(stopping, read({ power: 'stopping' }, 500), at(500)).memory.firstStopping).toEqual(first);
@@ -70,7 +70,7 @@ it('a stop is counted from its first sight in that boot, and an answer without a
   ).toEqual({ at: NOW + 500, generation: 'boot-2' });
 });
 
-it('an operation on a machine that is off is not part of its stop', () => {
+it('an operation on a machine that is off does not count as its stop', () => {
   const stopping = withMachineRead(known, read({ power: 'stopping' }, 100), at(100));
   const busy = read({ power: 'stopping', offUnderOperation: true }, 500);
   expect(withMachineRead(known, busy, at(500)).memory.firstStopping).toBeNull();
@@ -91,14 +91,14 @@ it('a survey is forgotten with each pause, so that a power-off never relies on a
   expect(reduce(counted, pause, { to: 'sleep', polls: 0 }, at(1_500)).memory.connectivity).toBeNull();
 });
 
-it('a witness is forgotten with each look at the machine, so that it is never older than that', () => {
+it('the answer of the witnesses is forgotten with each look at the machine, so that it is never older', () => {
   const witnessed: RunState = { ...seenOff, memory: { ...seenOff.memory, witness: 'released' } };
   expect(
     withMachineRead(witnessed, read({ power: 'missing', generation: null }, 500), at(500)).memory.witness,
   ).toBeNull();
 });
 
-it('only a Lease that was asked for after the machine was seen off is a baseline, and the first one stays', () => {
+it('only a Lease that was requested after the machine was seen off is compared with later ones', () => {
   const unread = { lease: undefined, leaseSince: null };
   expect(baselineLease(known.memory, ago(0), at(500), 520)).toEqual(unread);
   expect(baselineLease(withMachineRead(known, read({}, 600), at(600)).memory, ago(0), at(500), 620)).toEqual(unread);
@@ -109,13 +109,13 @@ it('only a Lease that was asked for after the machine was seen off is a baseline
   expect(baselineLease({ ...seenOff.memory, ...first }, ago(0), at(500), 520)).toEqual(first);
 });
 
-it('another boot of the machine begins the silence of its kubelet again', () => {
+it('another boot of the machine resets the silence of its kubelet', () => {
   const watched: RunState = { ...seenOff, memory: { ...seenOff.memory, lease: ago(9), leaseSince: 100 } };
   const { memory } = withMachineRead(watched, read({ generation: 'boot-2' }, 500), at(500));
   expect([memory.lease, memory.leaseSince]).toEqual([undefined, null]);
 });
 
-it('what the cap has admitted ends with the park: a taint that returns later in the same run needs a new admission', () => {
+it('the admission of the cap ends with the park: a taint that returns later in the same run needs a new one', () => {
   const claimed: RunState = { ...seenOff, memory: { ...seenOff.memory, admission: admitted } };
   const after = (step: 'note' | 'park') =>
     applyStepResult(
@@ -171,17 +171,17 @@ describe('the fence that a person’s word is about', () => {
     expect(after(shown, marked({ fence: 'run.9' })).memory.firstFence).toBe('run.1');
   });
 
-  it('has no name if nothing says one, and stays without', () => {
+  it('has no name if nothing names it, and stays without one', () => {
     expect(after(node(), marked({ fence: 'run.9' })).memory.firstFence).toBeNull();
     expect(after(null).memory.firstFence).toBeNull();
   });
 
-  it('is of no interest to another run', () => {
+  it('is not remembered by a run without such a statement', () => {
     expect(look(known, marked()).memory.firstFence).toBeUndefined();
   });
 });
 
-describe('the boot that a person’s statement is about', () => {
+describe('the boot that a person’s statement means', () => {
   const vouching: RunState = { ...known, request: { ...known.request, vouched: 'pulled the plug' } };
   const look = (state: RunState, shown: ClusterFacts['node']): RunState =>
     withClusterRead(state, { value: cluster({ node: shown }), requestedAt: at(100), receivedAt: 100 }, at(100));
@@ -224,7 +224,7 @@ describe('the boot that a person’s statement is about', () => {
   });
 });
 
-describe('a machine that is off by a person’s word', () => {
+describe('whether a person’s statement makes the machine count as off', () => {
   const accepting: RunState = { ...known, policy: { ...known.policy, vouching: 'accepted' } };
   const begins = (state: RunState): boolean =>
     withMachineRead(state, { value: machine({ power: 'suspended' }), requestedAt: at(100), receivedAt: 100 }, at(100))
@@ -232,15 +232,15 @@ describe('a machine that is off by a person’s word', () => {
   const vouched = record({ vouched: 'pulled the plug' });
 
   it.each<[string, RunState, boolean]>([
-    ['of this run', { ...known, request: { ...known.request, vouched: 'pulled the plug' } }, true],
-    ['of the record, if the configuration accepts it', { ...accepting, record: vouched }, true],
-    ['of the record, if the configuration refuses it', { ...known, record: vouched }, false],
-    ['of none, with a record', { ...accepting, record: record() }, false],
-    ['of none, without a record', { ...accepting, record: null }, false],
-  ])('begins a proof by that %s: %s', (_, state, expected) => expect(begins(state)).toBe(expected));
+    ['the statement in the request', { ...known, request: { ...known.request, vouched: 'pulled the plug' } }, true],
+    ['the statement in the record, if the configuration accepts it', { ...accepting, record: vouched }, true],
+    ['the statement in the record, if the configuration does not accept it', { ...known, record: vouched }, false],
+    ['no statement, with a record', { ...accepting, record: record() }, false],
+    ['no statement, without a record', { ...accepting, record: null }, false],
+  ])('%s: %s', (_, state, expected) => expect(begins(state)).toBe(expected));
 });
 
-describe('a recheck of a Node that its own machine has registered anew', () => {
+describe('a recheck of a Node that its own machine has registered again', () => {
   const anew = withClusterRead(
     seenOff,
     { value: cluster({ node: marked(), nameTaken: true }), requestedAt: at(100), receivedAt: 100 },
@@ -264,6 +264,6 @@ describe('a recheck of a Node that its own machine has registered anew', () => {
   it('clears the step if the Node is as it was read', () => expect(after({}).cleared).not.toBeNull());
   it('does not clear it if someone has removed the fence', () =>
     expect(after({ recordText: '{}' })).toMatchObject({ cleared: null, cluster: null }));
-  it('reads the Lease, which is that of the machine', () =>
+  it('reads the Lease, because it is that of the machine', () =>
     expect(after({ lease: ago(1) }).cluster?.value.lease).toBe(ago(1)));
 });

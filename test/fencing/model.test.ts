@@ -34,7 +34,7 @@ describe('the boot of a fence', () => {
     expect(isOf('boot-a', 'boot-2')).toBe(false);
   });
 
-  it('is that of the Node alone if the cloud knows no boot, knew none, or counts operations too', () => {
+  it('is that of the Node alone if the cloud does not know the boot, did not know it, or drifts', () => {
     expect(isOf('boot-a', null)).toBe(true);
     expect(isOf('boot-b', null)).toBe(false);
     expect(isOf('boot-a', 'boot-2', true)).toBe(true);
@@ -44,7 +44,7 @@ describe('the boot of a fence', () => {
     expect(isOfThisBoot(unknown, { bootID: 'boot-b' }, { generation: 'boot-2' })).toBe(false);
   });
 
-  it('has a short name of one length, which stays the same in each version', () => {
+  it('has a short name of fixed length, which is the same in each version', () => {
     expect(shortHash('')).toBe('0ztntfp');
     expect(fence.boot).toMatch(/^[0-9a-z]{14}$/);
     expect(Array.from({ length: 200 }, (_, at) => shortHash(`${at}`)).every((hash) => hash.length === 7)).toBe(true);
@@ -90,7 +90,7 @@ describe('an error', () => {
     expect(new Refused('x'.repeat(10_001)).message).toBe(`${'x'.repeat(9_999)}…`);
   });
 
-  it('of a configuration names its faults, up to a number, each up to a length', () => {
+  it('of a configuration lists a limited number of faults, each up to a length', () => {
     const few = new InvalidConfiguration(['a', 'b']);
     expect(few.message).toBe('the configuration is not valid:\n  - a\n  - b');
     expect(few.faults).toEqual(['a', 'b']);
@@ -100,7 +100,7 @@ describe('an error', () => {
     expect(new InvalidConfiguration(['x'.repeat(1_001)]).faults).toEqual([`${'x'.repeat(999)}…`]);
   });
 
-  it('is what was caught, or one that keeps it, in one line', () => {
+  it('is the error that was caught, or one that quotes it in one line', () => {
     const known = new Refused('x');
     expect(asCloudfenceError(known)).toBe(known);
     const fault = new TypeError(`${'y'.repeat(300)}\nsecond line`);
@@ -124,19 +124,19 @@ describe('JSON in a text', () => {
 describe('a record', () => {
   const read = (change: object) => parseRecord(JSON.stringify({ ...record(), ...change }));
   it('is read as it was written', () => expect(read({})).toEqual(record()));
-  it('of an earlier version lacks what was not known then', () => {
+  it('of an earlier version has defaults for what was not recorded then', () => {
     const { renewed: _, vouched: __, recurring: ___, ...earlier } = record();
     expect(parseRecord(JSON.stringify(earlier))).toEqual({ ...earlier, renewed: null, vouched: null, recurring: [] });
   });
   it.each([{ fence: '' }, { machine: '' }, { version: 2 }, { phase: 'other' }, { begun: 'yesterday' }])(
-    'is none with %j',
+    'is unreadable with %j',
     (change) => expect(read(change)).toBeNull(),
   );
-  it('is none if it is no JSON', () => expect(parseRecord('{')).toBeNull());
+  it('is unreadable if it is not JSON', () => expect(parseRecord('{')).toBeNull());
 });
 
 describe('a machine', () => {
-  it('of which nothing is known is not gone for good, and has no name, cluster, or disk', () => {
+  it('of which nothing is known is not terminated, and has no name, cluster, or disk', () => {
     expect(emptyMachineFacts('m-1')).toEqual({
       machine: 'm-1',
       incarnation: null,
@@ -192,7 +192,7 @@ describe('an outcome', () => {
     expect(isSimulated({ ...outcome, steps: [report()].slice(1), ...change })).toBe(imagined);
   });
 
-  it('is told in the form that docs/cli.md describes', () => {
+  it('is printed in the form that docs/cli.md describes', () => {
     const steps = [report(), report({ result: 'refused', message: 'no' })];
     const told = outcomeJson({ ...outcome, node: 'n', cluster: 'c', evidence: { state: 'off' }, steps });
     expect(told).toEqual({
@@ -213,7 +213,7 @@ describe('an outcome', () => {
   });
 });
 
-describe('words', () => {
+describe('texts', () => {
   it('name a few of many', () => {
     expect(listSome(['a', 'b', 'c', 'd', 'e'])).toBe('a, b, c, d, e');
     expect(listSome(['a', 'b', 'c', 'd', 'e', 'f', 'g'])).toBe('a, b, c, d, e and 2 more');
@@ -223,7 +223,7 @@ describe('words', () => {
     expect(pluralize(2, 'pod is', 'pods are')).toBe('2 pods are');
     expect(because('off-proven', 'x')).toEqual({ code: 'off-proven', says: 'x' });
   });
-  it('tell for what a run of a sweep does not wait', () => {
+  it('say which waits a run of a sweep does not sit out', () => {
     expect([...longWaits].toSorted()).toEqual([
       'cluster-unreachable',
       'controllers-settling',
@@ -241,7 +241,7 @@ const pod = { namespace: 'ns', name: 'db-0', uid: 'pod-uid' };
 const machine = { machine: 'm-1', incarnation: null };
 const fence = { fence: 'run.1', boot: 'b' };
 
-/** Each step, what it is about, its key, and whether it takes back what is ours, with our taint and without it. */
+/** Each step, with its object, its key, and whether it only takes back what is ours, with our taint and without it. */
 const steps: readonly (readonly [Step, string, string, boolean, boolean])[] = [
   [{ do: 'mark', node: target, record: record(), addOutOfService: true }, 'node/node-a', 'mark node-uid', false, false],
   [{ do: 'note', node: target, record: record() }, 'node/node-a', 'note node-uid', false, false],

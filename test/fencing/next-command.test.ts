@@ -6,7 +6,7 @@ import { because } from '../../fencing/model/reason.ts';
 import type { Memory, Moment } from '../../fencing/rules/view.ts';
 import { admitted, ago, attachment, cluster, machine, marked, node, pod, NOW, view, volume } from './view-builder.ts';
 
-/** The next command of a run, for each thing that it may know or not know. */
+/** The next command of a run, for each thing that it may or may not know. */
 
 const at = (mono: number): Moment => ({ wall: NOW + mono, mono });
 const PROOF_MS = 2_000;
@@ -48,12 +48,20 @@ const end = { do: 'end' };
 
 describe('a run looks', () => {
   it.each([
-    ['at the machine, which nobody has located yet', { location: null, machine: null }, look({ machine: true })],
-    ['for the Node of the machine', { location: null }, { do: 'locate', facts: machine() }],
-    ['at everything at first', { machine: null, cluster: null }, look({ machine: true, cluster: true })],
+    [
+      'at the machine first, because it does not know its cluster',
+      { location: null, machine: null },
+      look({ machine: true }),
+    ],
+    ['for the Node of the machine in all clusters', { location: null }, { do: 'locate', facts: machine() }],
+    [
+      'at the machine and the cluster at first',
+      { machine: null, cluster: null },
+      look({ machine: true, cluster: true }),
+    ],
     ['at the cluster if only that is unknown', { cluster: null }, look({ cluster: true })],
     [
-      'at the cluster again after a step, unless the next step is known',
+      'at the cluster again after a step, if the next step is not known',
       {
         ...facts({ pods: [], volumes: [], node: marked() }),
         memory: { ...memory, sinceLook: new Set(['x']) },
@@ -62,7 +70,7 @@ describe('a run looks', () => {
       look({ cluster: true }),
     ],
     [
-      'at the machine alone, and not at its disks, if our mark may be younger than the read that would lift it',
+      'at the machine alone, without its disks, if our mark may be younger than the read that would lift it',
       {
         ...facts({ node: marked() }),
         ...read(0, 0, machine({ power: 'running' })),
@@ -71,7 +79,7 @@ describe('a run looks', () => {
       look({ machine: true, disks: false }),
     ],
     [
-      'through the list of all attachments if a disk is unexplained',
+      'for all attachments in the list if no volume explains a disk',
       facts({ volumes: [] }),
       look({ cluster: true, search: true }),
     ],
@@ -89,19 +97,23 @@ describe('a run looks', () => {
   const free = read(0, 0, machine({ disks: [] }));
   it.each([
     ['no more once the fence is parked', sinceLook('park node-uid'), { do: 'end', ending: { outcome: 'fenced' } }],
-    ['... unless the park was not the only step', sinceLook('park node-uid', 'nudge a on'), look({ cluster: true })],
     [
-      '... unless the fence is not over',
+      'again after the park if that was not the only step',
+      sinceLook('park node-uid', 'nudge a on'),
+      look({ cluster: true }),
+    ],
+    [
+      'again after the park if the fence has not ended',
       { ...sinceLook('park node-uid'), ...read(0, 0, machine({ power: 'unknown' })) },
       look({ cluster: true }),
     ],
     [
-      '... unless it ends otherwise',
+      'again after the park if the machine may resume',
       { ...sinceLook('park node-uid'), ...read(0, 0, machine({ power: 'suspended' })) },
       look({ cluster: true }),
     ],
     [
-      'before a step that changes the Node',
+      'again before a step that changes the Node',
       { ...sinceLook('mark node-uid'), ...facts({ node: marked(), pods: [], volumes: [] }) },
       look({ cluster: true }),
     ],
@@ -116,27 +128,27 @@ describe('a run looks', () => {
   };
   const declined = { memory: { ...sinceLook(deleted).memory, failedSinceLook: new Set(['delete-pod another']) } };
   it.each([
-    ['not before it waits for what the pods let go', sinceLook('mark node-uid', deleted), awaits],
-    ['... even if it had to fail one of them', sinceLook(failed, deleted), awaits],
-    ['... whose deletion it remembers', justDeleted, awaits],
     [
-      '... but if their attachments are gone, and only disks are left',
+      'no more before it waits for the attachments of the pods that it deleted',
+      sinceLook('mark node-uid', deleted),
+      awaits,
+    ],
+    ['no more before that wait, even if it had to fail a pod first', sinceLook(failed, deleted), awaits],
+    ['no more before that wait, if it remembers the deletion of the pod', justDeleted, awaits],
+    [
+      'again if the attachments are gone and only disks are left',
       { ...sinceLook(deleted), ...facts({ node: marked(), volumes: [volume({ attachment: null })] }) },
       look({ cluster: true }),
     ],
-    ['... but if it deleted others before', earlier, look({ cluster: true })],
-    ['... if a delete was declined', declined, look({ cluster: true })],
-    ['... if it did anything else', sinceLook(deleted, 'note node-uid'), look({ cluster: true })],
-    [
-      '... and before any other step',
-      { ...sinceLook(deleted), ...facts({ node: marked(), volumes: [] }) },
-      { do: 'look' },
-    ],
+    ['again if it also deleted pods before', earlier, look({ cluster: true })],
+    ['again if a delete was declined', declined, look({ cluster: true })],
+    ['again if it took any other step', sinceLook(deleted, 'note node-uid'), look({ cluster: true })],
+    ['again before any step', { ...sinceLook(deleted), ...facts({ node: marked(), volumes: [] }) }, { do: 'look' }],
   ] as const)('%s', (_, change, expected) => expect(next({ ...marks, ...change })).toMatchObject(expected));
 
   it.each([
     ['at the machine when its facts are 1.5 s old', 1_500, {}, look({ machine: true })],
-    ['... and not before', 1_499, read(400, 0), { do: 'recheck' }],
+    ['at nothing while the facts of the machine are younger than 1.5 s', 1_499, read(400, 0), { do: 'recheck' }],
     [
       'at the cluster when its facts are too old',
       timing.clusterFacts,
@@ -144,7 +156,7 @@ describe('a run looks', () => {
       look({ cluster: true }),
     ],
     [
-      '... counted from their answer',
+      'at nothing while the answer about the cluster is young enough, even if the request is too old',
       timing.clusterFacts,
       {
         ...read(timing.clusterFacts, timing.clusterFacts),
@@ -153,7 +165,7 @@ describe('a run looks', () => {
       { do: 'recheck' },
     ],
     [
-      '... and not before',
+      'at nothing while the facts of the cluster are young enough',
       timing.clusterFacts - 1,
       read(timing.clusterFacts - 1, timing.clusterFacts - 1),
       { do: 'recheck' },
@@ -162,7 +174,7 @@ describe('a run looks', () => {
 });
 
 describe('a step', () => {
-  it('of destruction is rechecked first, and then leaves with what is left of the proof', () => {
+  it('that destroys something is rechecked first, and then sent with what is left of the proof', () => {
     expect(next()).toMatchObject({ do: 'recheck', node: 'node-a', location: { cluster: 'a' }, step: { do: 'mark' } });
     expect(next({ cleared: { step: 'another step', at: 0 } })).toMatchObject({ do: 'recheck' });
     expect(next({ cleared: { step: 'mark node-uid', at: 0 }, ...read(50, 60) })).toMatchObject({
@@ -172,7 +184,7 @@ describe('a step', () => {
     });
   });
 
-  it('of destruction leaves beside others only under a young recheck, which also clears the next', () => {
+  it('that destroys something is sent with others only after a young recheck, which also clears the next step', () => {
     const two = facts({ node: marked(), pods: [pod(), pod({ uid: 'another', name: 'web-0' })] });
     const after = (change: Partial<RunState>, mono: number) => next({ ...two, ...read(50, 60), ...change }, mono);
     const cleared = { step: 'delete-pod pod-uid', at: 60 };
@@ -202,7 +214,7 @@ describe('a step', () => {
     });
   });
 
-  it('is not rechecked where no Node ever was', () => {
+  it('is not rechecked if there never was a Node', () => {
     expect(next({ ...facts({ node: null, nodeName: null }) })).toMatchObject({ do: 'act', step: { do: 'delete-pod' } });
     expect(next({ ...facts({ node: null }) })).toMatchObject({
       do: 'recheck',
@@ -213,9 +225,9 @@ describe('a step', () => {
 
   it.each([
     ['a new proof', {}, 1_499, 'recheck'],
-    ['a proof that is too old', {}, 1_500, 'look'],
-    ['a proof that was renewed for it', { proofRenewed: true }, 1_799, 'recheck'],
-    ['a renewed proof that is too old', { proofRenewed: true }, 1_800, 'look'],
+    ['a proof that is 1.5 s old', {}, 1_500, 'look'],
+    ['a proof that was renewed for it, before 1.8 s', { proofRenewed: true }, 1_799, 'recheck'],
+    ['a renewed proof that is 1.8 s old', { proofRenewed: true }, 1_800, 'look'],
     [
       'a renewed proof, after the recheck',
       { proofRenewed: true, cleared: { step: 'mark node-uid', at: 0 } },
@@ -223,13 +235,13 @@ describe('a step', () => {
       'act',
     ],
     [
-      'a renewed proof that has ended',
+      'a renewed proof that is 2 s old',
       { proofRenewed: true, cleared: { step: 'mark node-uid', at: 0 } },
       2_000,
       'look',
     ],
-    ['a new proof, after the recheck', { cleared: { step: 'mark node-uid', at: 0 } }, 1_500, 'look'],
-  ])('needs a young proof: %s', (_, change, mono, expected) => {
+    ['a proof that is 1.5 s old, after the recheck', { cleared: { step: 'mark node-uid', at: 0 } }, 1_500, 'look'],
+  ])('needs a proof that is young enough: %s', (_, change, mono, expected) => {
     const command = next({ ...read(0, 1_000), ...change }, mono);
     expect(command.do).toBe(expected);
     if (command.do === 'look') expect(command).toEqual(look({ machine: true, disks: false }));
@@ -237,20 +249,24 @@ describe('a step', () => {
 
   it.each([
     [
-      'waits while the cloud answers too slowly',
+      'waits if the cloud answers too slowly',
       { proofRenewed: true, ...read(0, 1_800) },
       { do: 'sleep', ms: 2_000, because: { code: 'unavailable', says: expect.stringContaining(' 1800 ms') } },
     ],
     [
-      '... counted from the request',
+      'does not wait if the age of the answer, counted from its request, is just small enough',
       { proofRenewed: true, ...read(1, 1_800), cleared: { step: 'another step', at: 0 } },
       { do: 'recheck' },
     ],
-    ['... which takes two attempts', read(0, 1_800), look({ machine: true, disks: false })],
-    ['... and ends the run if there is no time left', { proofRenewed: true, deadline: 3_800, ...read(0, 1_800) }, end],
+    ['waits only after a second slow answer', read(0, 1_800), look({ machine: true, disks: false })],
+    [
+      'is not sent if the cloud answers too slowly and the run has no time left',
+      { proofRenewed: true, deadline: 3_800, ...read(0, 1_800) },
+      end,
+    ],
   ])('%s', (_, change, expected) => expect(next(change, 1_800)).toMatchObject(expected));
 
-  it('that is awaited lets the run use all its time', () => {
+  it('that is waited for may use all the time of the run', () => {
     const going = facts({
       node: marked(),
       pods: [],
@@ -267,11 +283,11 @@ describe('a step', () => {
     expect(waits(99 + timing.pollShortest)).toMatchObject({ do: 'end', ending: { outcome: 'waiting' } });
   });
 
-  it('measures how long the cloud took from the request', () => {
+  it('counts the age of a proof from the request', () => {
     expect(next({ proofRenewed: true, ...read(900, 2_000) }, 2_700)).toEqual(look({ machine: true, disks: false }));
   });
 
-  it('that only takes back what Cloudfence wrote needs no proof', () => {
+  it('that only removes what Cloudfence wrote needs no proof', () => {
     const running = machine({ power: 'running' });
     expect(next({ ...facts({ node: marked() }), ...read(0, 1_000, running) }, 1_900)).toMatchObject({
       do: 'act',
@@ -290,7 +306,7 @@ describe('a step', () => {
   });
 });
 
-describe('a step is only imagined', () => {
+describe('whether a step is sent or only imagined', () => {
   const shadow = { policy: { ...defaultPolicy, shadow: true } };
   const dryRun = { policy: { ...defaultPolicy, dryRun: true } };
   const lift = { ...facts({ node: marked() }), ...read(0, 0, machine({ power: 'running' })) };
@@ -298,20 +314,24 @@ describe('a step is only imagined', () => {
     { step: 'note', target: 'x', because: because('off-proven', ''), at: NOW, ms: 0, result: 'dry-run', message: null },
   ] as const;
   it.each([
-    ['in a dry run', dryRun, 'imagine'],
-    ['... even if it takes back what Cloudfence wrote', { ...dryRun, ...lift }, 'imagine'],
-    ['... even in shadow mode', { policy: { ...defaultPolicy, dryRun: true, shadow: true }, ...lift }, 'imagine'],
-    ['in shadow mode', shadow, 'imagine'],
-    ['... unless it takes back what Cloudfence wrote', { ...shadow, ...lift }, 'act'],
+    ['a dry run imagines it', dryRun, 'imagine'],
+    ['a dry run imagines it even if it only removes what Cloudfence wrote', { ...dryRun, ...lift }, 'imagine'],
     [
-      '... by facts that are not imagined',
+      'a dry run in shadow mode imagines it even if it only removes what Cloudfence wrote',
+      { policy: { ...defaultPolicy, dryRun: true, shadow: true }, ...lift },
+      'imagine',
+    ],
+    ['shadow mode imagines it', shadow, 'imagine'],
+    ['shadow mode sends it if it only removes what Cloudfence wrote', { ...shadow, ...lift }, 'act'],
+    [
+      'shadow mode imagines it if it follows from an imagined step',
       { ...shadow, ...lift, memory: { ...memory, sinceLook: new Set(['x']) }, steps: imagined },
       'imagine',
     ],
   ] as const)('%s', (_, change, expected) => expect(next(change).do).toBe(expected));
 });
 
-it('shadow mode takes our taint off when its work is done, and only imagines any other park', () => {
+it('shadow mode removes our taint when its work is done, and only imagines any other park', () => {
   const shadow = { policy: { ...defaultPolicy, shadow: true }, ...read(0, 0, machine({ disks: [] })) };
   const free = { pods: [], volumes: [] };
   const unfinished = marked({ phase: 'fencing', released: ago(1_000) });
@@ -322,7 +342,7 @@ it('shadow mode takes our taint off when its work is done, and only imagines any
   });
 });
 
-describe('an end to which only imagined steps led', () => {
+describe('the end of a dry run', () => {
   const steps = [
     { step: 'note', target: 'x', because: because('off-proven', ''), at: NOW, ms: 0, result: 'dry-run', message: null },
   ] as const;
@@ -332,11 +352,19 @@ describe('an end to which only imagined steps led', () => {
     ...read(0, 0, machine({ disks: [] })),
   };
   it.each([
-    ['is a fence that would be', { ...done, steps }, 'would-fence'],
-    ['... and is one if nothing was imagined', done, 'fenced'],
-    ['is a release that would be', { request: { ...request, intent: 'release' }, steps }, 'would-fence'],
-    ['... and is one if nothing was imagined', { request: { ...request, intent: 'release' } }, 'released'],
-    ['is a refusal as before', { ...read(0, 0, machine({ power: 'unknown' })), steps }, 'refused'],
+    ['is would-fence if steps were imagined', { ...done, steps }, 'would-fence'],
+    ['is fenced if no step was imagined', done, 'fenced'],
+    [
+      'is would-fence after imagined steps, even for a release',
+      { request: { ...request, intent: 'release' }, steps },
+      'would-fence',
+    ],
+    ['is released if no step was imagined', { request: { ...request, intent: 'release' } }, 'released'],
+    [
+      'is refused if the fence is refused, whatever was imagined',
+      { ...read(0, 0, machine({ power: 'unknown' })), steps },
+      'refused',
+    ],
   ] as const)('%s', (_, change, outcome) => expect(next(change)).toMatchObject({ do: 'end', ending: { outcome } }));
 });
 
@@ -344,15 +372,15 @@ describe('a wait', () => {
   const stopping = read(0, 0, machine({ power: 'stopping', since: NOW - 1_000 }));
   const ms = timing.pollShortest;
   it.each([
-    ['is a pause', {}, { do: 'sleep', ms, because: { code: 'stopping' } }],
+    ['is a pause of the run', {}, { do: 'sleep', ms, because: { code: 'stopping' } }],
     [
-      'ends the run if its time is up',
+      'ends the run if it lasts until the deadline',
       { deadline: 100 + ms },
       { do: 'end', ending: { outcome: 'waiting', reason: { code: 'stopping' }, lookAgainIn: ms, retry: false } },
     ],
-    ['... and not before', { deadline: 101 + ms }, { do: 'sleep' }],
+    ['does not end the run if it ends a moment before the deadline', { deadline: 101 + ms }, { do: 'sleep' }],
     [
-      'ends a run that hands such waits over',
+      'ends a run that returns such waits to its caller',
       { handsOver: new Set(['stopping'] as const) },
       { do: 'end', ending: { outcome: 'waiting' } },
     ],
@@ -360,42 +388,42 @@ describe('a wait', () => {
 
   const pending = { outcome: 'waiting', reason: because('stopping', 'it stops'), ms: 700 } as const;
   it.each([
-    ['goes on until its end', { resumeAt: 400, pending }, { do: 'sleep', ms: 300, because: { code: 'stopping' } }],
-    ['... and no longer', { resumeAt: 100, pending }, { do: 'recheck' }],
-    ['has a reason even if none is known', { resumeAt: 400 }, { because: { code: 'unexpected', says: 'paused' } }],
+    ['continues until its end', { resumeAt: 400, pending }, { do: 'sleep', ms: 300, because: { code: 'stopping' } }],
+    ['is over at its end', { resumeAt: 100, pending }, { do: 'recheck' }],
+    ['has a reason even if the run knows none', { resumeAt: 400 }, { because: { code: 'unexpected', says: 'paused' } }],
     [
-      'is not longer than the run',
+      'ends the run if it lasts until the deadline',
       { resumeAt: 400, pending, deadline: 400 },
       { do: 'end', ending: { outcome: 'waiting', lookAgainIn: 700 } },
     ],
-    ['... and may be as long', { resumeAt: 400, pending, deadline: 401 }, { do: 'sleep' }],
+    ['is slept out if the deadline is just after it', { resumeAt: 400, pending, deadline: 401 }, { do: 'sleep' }],
     [
-      'is handed over',
+      'ends a run that returns such waits to its caller',
       { resumeAt: 400, pending, handsOver: new Set(['stopping'] as const) },
       { do: 'end', ending: { outcome: 'waiting' } },
     ],
     [
-      '... but not after a failure',
+      'does not end such a run if it is the pause after a failure',
       { resumeAt: 400, pending: { ...pending, outcome: 'failed' }, handsOver: new Set(['stopping'] as const) },
       { do: 'sleep' },
     ],
     [
-      'ends at the deadline',
+      'after a failure ends at the deadline, and the run fails',
       { deadline: 100, pending: { ...pending, outcome: 'failed' } },
       { do: 'end', ending: { outcome: 'failed', lookAgainIn: null, retry: true } },
     ],
     [
-      '... whatever was learned',
+      'ends at the deadline, even if the run knows no reason',
       { deadline: 100 },
       { do: 'end', ending: { outcome: 'waiting', reason: { code: 'not-fenced' }, lookAgainIn: 1_000 } },
     ],
   ] as const)('%s', (_, change, expected) => expect(next(change)).toMatchObject(expected));
 });
 
-describe('a question', () => {
+describe('a request', () => {
   it.each([
     [
-      'to the ledger',
+      'to the ledger reserves a place',
       { memory: { ...memory, admission: null } },
       {
         do: 'reserve',
@@ -405,17 +433,17 @@ describe('a question', () => {
       },
     ],
     [
-      '... without an entry in a dry run',
+      'to the ledger reserves no place in a dry run',
       { memory: { ...memory, admission: null }, policy: { ...defaultPolicy, dryRun: true } },
       { reservation: { onlyAsked: true }, markToRecheck: null },
     ],
     [
-      '... or in shadow mode',
+      'to the ledger reserves no place in shadow mode',
       { memory: { ...memory, admission: null }, policy: { ...defaultPolicy, shadow: true } },
       { reservation: { onlyAsked: true } },
     ],
     [
-      'to the disks',
+      'to the disks asks whether one of them names the machine',
       {
         ...read(0, 0, machine({ power: 'missing', generation: null, disks: [] })),
         ...facts({ lease: ago(90_000) }),
@@ -424,7 +452,7 @@ describe('a question', () => {
       { do: 'witness', disks: ['disk-1'] },
     ],
     [
-      'to the other Nodes',
+      'to the other Nodes asks which of them are unreachable',
       {
         ...read(0, 0, machine({ power: 'running', since: NOW - 3_600_000 })),
         ...facts({ node: node({ ready: 'Unknown', readySince: NOW - 3_600_000 }) }),
@@ -433,7 +461,7 @@ describe('a question', () => {
       { do: 'survey-connectivity', node: 'node-a' },
     ],
     [
-      '... even if nothing names the Node',
+      'to the other Nodes is sent even if the name of the Node is unknown',
       {
         ...read(0, 0, machine({ power: 'running', since: NOW - 3_600_000 })),
         ...facts({ nodeName: null, node: node({ ready: 'Unknown', readySince: NOW - 3_600_000 }) }),
@@ -444,13 +472,13 @@ describe('a question', () => {
   ] as const)('%s', (_, change, expected) => expect(next(change)).toMatchObject(expected));
 });
 
-describe('an end', () => {
+describe('the end of a run', () => {
   const done = facts({ node: marked({ phase: 'fenced', released: ago(1_000) }), pods: [], volumes: [] });
   const off = read(0, 0, machine({ disks: [] }));
   it.each([
-    ['is what was decided', { ...done, ...off }, { outcome: 'fenced', retry: false, lookAgainIn: null }],
+    ['is the decision', { ...done, ...off }, { outcome: 'fenced', retry: false, lookAgainIn: null }],
     [
-      'is repeated after a failure',
+      'asks for a retry after a failure',
       {
         ...facts({ node: marked({ released: ago(1_000) }), volumes: [volume({ attachment: null })], pods: [] }),
         memory: { ...memory, declined: new Map([['detach-disk m-1 disk-1 plain', 'no']]) },
@@ -458,7 +486,7 @@ describe('an end', () => {
       { outcome: 'failed', retry: true },
     ],
     [
-      'is looked at again when the cap allows it',
+      'asks for another look when the cap has room again',
       { memory: { ...memory, admission: { ...admitted, admitted: false, opens: NOW + 60_100 } } },
       { outcome: 'refused', retry: false, lookAgainIn: 60_000 },
     ],
@@ -471,18 +499,42 @@ describe('an end', () => {
   const unclaimed = { memory: { ...memory, admission: null } };
   const refusedByCap = { memory: { ...memory, admission: { ...admitted, admitted: false } } };
   it.each([
-    ['of a fence is entered in the ledger', ending('fenced', 'fenced'), 'conclude'],
-    ['of a release, too', ending('released', 'released'), 'conclude'],
-    ['of a fence that someone removed, too', ending('refused', 'fence-removed-by-hand'), 'conclude'],
-    ['... or whose taint someone removed', ending('refused', 'taint-removed-by-hand'), 'conclude'],
-    ['of a fence that was admitted and was not needed, too', ending('ignored', 'nothing-to-free'), 'conclude'],
-    ['... but not if it was never asked for', { ...ending('ignored', 'nothing-to-free'), ...unclaimed }, 'finish'],
-    ['... or not admitted', { ...ending('ignored', 'nothing-to-free'), ...refusedByCap }, 'finish'],
-    ['of any other kind is not', ending('refused', 'opted-out'), 'record-events'],
-    ['in a dry run is not', { ...ending('fenced', 'fenced'), ...dry }, 'finish'],
-    ['is entered once', { ...ending('refused', 'fence-removed-by-hand'), concluded: true }, 'record-events'],
-    ['is told once', { ...ending('refused', 'opted-out'), eventsRecorded: true }, 'finish'],
-    ['without a Node is not told', { ...ending('refused', 'opted-out'), location: null }, 'finish'],
-    ['... or entered', { ...ending('fenced', 'fenced'), location: null }, 'finish'],
+    ['with a fence is written into the ledger', ending('fenced', 'fenced'), 'conclude'],
+    ['with a release is written into the ledger', ending('released', 'released'), 'conclude'],
+    [
+      'because someone removed the fence is written into the ledger',
+      ending('refused', 'fence-removed-by-hand'),
+      'conclude',
+    ],
+    [
+      'because someone removed its taint is written into the ledger',
+      ending('refused', 'taint-removed-by-hand'),
+      'conclude',
+    ],
+    [
+      'without a fence is written into the ledger if the cap had admitted one',
+      ending('ignored', 'nothing-to-free'),
+      'conclude',
+    ],
+    [
+      'without a fence is not written into the ledger if the cap was never asked',
+      { ...ending('ignored', 'nothing-to-free'), ...unclaimed },
+      'finish',
+    ],
+    [
+      'without a fence is not written into the ledger if the cap did not admit one',
+      { ...ending('ignored', 'nothing-to-free'), ...refusedByCap },
+      'finish',
+    ],
+    ['with any other refusal is not written into the ledger', ending('refused', 'opted-out'), 'record-events'],
+    ['in a dry run is not written into the ledger', { ...ending('fenced', 'fenced'), ...dry }, 'finish'],
+    [
+      'is written into the ledger only once',
+      { ...ending('refused', 'fence-removed-by-hand'), concluded: true },
+      'record-events',
+    ],
+    ['is recorded in Events only once', { ...ending('refused', 'opted-out'), eventsRecorded: true }, 'finish'],
+    ['without a Node is not recorded in Events', { ...ending('refused', 'opted-out'), location: null }, 'finish'],
+    ['without a Node is not written into the ledger', { ...ending('fenced', 'fenced'), location: null }, 'finish'],
   ] as const)('%s', (_, change, expected) => expect(next(change).do).toBe(expected));
 });

@@ -34,11 +34,11 @@ describe('a permit', () => {
     [500, 1_500],
     [2_000, 0],
     [9_000, 0],
-  ])('made %s ms after the read ends what is in flight after %s ms', (mono, ms) => {
+  ])('that begins %s ms after the read ends a call in flight after %s ms', (mono, ms) => {
     expect(permitAt(mono, 2_000).timers).toEqual([ms]);
   });
 
-  it('of a call beside others also ends with the recheck', () => {
+  it('of a call that is sent with others also ends with the recheck', () => {
     const check = (mono: number, leaveBy: number) => () =>
       permitUntil(2_000, { now: () => ({ mono }), timeout: () => new AbortController().signal }, leaveBy).check();
     expect(check(499, 500)).not.toThrow();

@@ -5,7 +5,7 @@ import type { Clock, Ports } from '../../fencing/loop/ports.ts';
 import { startRun, type RunState, type Start } from '../../fencing/loop/state.ts';
 import { diskOf, incarnationsOf, machineOf, NOW } from './view-builder.ts';
 
-/** Stand-ins for everything through which a run touches the world. A port that a test does not give is never called. */
+/** Stand-ins for everything outside a run. A port that a test does not provide is never called. */
 
 const unasked = () => Promise.reject(new Error('nobody asks for this'));
 
@@ -39,7 +39,7 @@ export const cloudThat = (answers: Partial<Cloud> = {}): Cloud => ({
   ...answers,
 });
 
-/** A clock that moves by 10 ms with each reading, and whose timers the test reads and never fires. */
+/** A clock that moves by 10 ms with each reading. Tests can read its timers, which never end. */
 export const steppingClock = (begins = 1_000): Clock & { readonly timers: readonly number[] } => {
   let mono = begins;
   const timers: number[] = [];
@@ -66,7 +66,7 @@ export const portsThat = (answers: Partial<Ports> = {}): Ports => ({
   ...answers,
 });
 
-/** A run about machine m-1 that has learned nothing yet. */
+/** A run about machine m-1 that knows nothing yet. */
 export const begun = (change: Partial<Start> = {}): RunState =>
   startRun({
     request: { machine: 'm-1', intent: 'fence', accepted: null, vouched: null },

@@ -6,7 +6,7 @@ import type { Step } from '../../fencing/model/steps.ts';
 import { targetNode } from '../../fencing/rules/mark.ts';
 import { cluster, machine, marked, record, view } from './view-builder.ts';
 
-/** What is read again right before a destructive call. If it differs from the look, the call is not cleared. */
+/** What is read again right before a destructive call. If it differs from the look, the call is not sent. */
 
 const { request, policy, identityRules: reading, runId, now } = view();
 const node = marked();

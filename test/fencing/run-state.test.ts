@@ -43,7 +43,7 @@ import {
   volume,
 } from './view-builder.ts';
 
-/** What a run knows after each result, and what it forgets. */
+/** What a run knows after each answer, and what it forgets. */
 
 const at = (mono: number): Moment => ({ wall: NOW + mono, mono });
 const { request, identityRules } = view();
@@ -72,7 +72,7 @@ const target = targetNode(node());
 const deletePod: Step = { do: 'delete-pod', pod: { namespace: 'default', name: 'db-0', uid: 'pod-uid' } };
 const mark: Step = { do: 'mark', node: target, record: record(), addOutOfService: true };
 
-describe('a run that begins', () => {
+describe('a run at its beginning', () => {
   it('has done nothing, and knows nothing', () => {
     expect(begun).toMatchObject({
       steps: [],
@@ -90,7 +90,7 @@ describe('a run that begins', () => {
     expect(viewOf(read, at(200))).toMatchObject({ machine: { machine: 'm-1' }, now: at(200), remembered: null });
   });
 
-  it('reads identity sources as the machine’s own cloud does', () => {
+  it('reads identity sources as the cloud of its machine does', () => {
     const another = { ...identityRules, name: 'another' };
     const start = { request, policy: defaultPolicy, runId: 'run', deadline: 1 };
     expect(
@@ -102,9 +102,9 @@ describe('a run that begins', () => {
 describe('a read of the machine', () => {
   const next = (change: Partial<MachineFacts>, known = read) => withMachineRead(known, ofMachine(change, 500), at(500));
   it.each([
-    ['that says the same keeps what the cluster said', {}, true],
-    ['of another boot does not', { generation: 'boot-2' }, false],
-    ['of another power state does not', { power: 'running' }, false],
+    ['with the same answer keeps the facts of the cluster', {}, true],
+    ['with another boot drops the facts of the cluster', { generation: 'boot-2' }, false],
+    ['with another power state drops the facts of the cluster', { power: 'running' }, false],
   ] as const)('%s', (_, change, keeps) => expect(next(change).cluster !== null).toBe(keeps));
 
   it.each([
@@ -122,7 +122,7 @@ describe('a read of the machine', () => {
     );
   });
 
-  it('counts as off by a person’s word only if the cloud does not know better', () => {
+  it('counts as off because of a person’s statement only if the cloud gives no clear power state', () => {
     const vouched = { ...begun, request: { ...request, vouched: 'unplugged' } };
     const begins = (known: RunState, power: MachineFacts['power']) =>
       withMachineRead(known, ofMachine({ power }), at(0)).memory.firstOff !== null;
@@ -137,10 +137,18 @@ describe('a read of the machine', () => {
   const asked = { admission: admitted, admittedBoot: 'boot-1' };
   const full = remembering(read, { lease: ago(9), attachments: ['csi-1'], ...asked, witness: 'released' });
   it.each([
-    ['keeps what belongs to the proof', {}, { lease: ago(9), attachments: ['csi-1'], admission: admitted }],
-    ['of another boot forgets it', { generation: 'boot-2' }, { lease: undefined, attachments: null, admission: null }],
     [
-      'of a machine that the cloud has forgotten keeps the admission',
+      'with the same answer keeps what belongs to the proof',
+      {},
+      { lease: ago(9), attachments: ['csi-1'], admission: admitted },
+    ],
+    [
+      'with another boot forgets what belongs to the proof',
+      { generation: 'boot-2' },
+      { lease: undefined, attachments: null, admission: null },
+    ],
+    [
+      'that no longer finds the machine keeps the admission of the cap',
       { power: 'missing', generation: null },
       { lease: undefined, admission: admitted },
     ],
@@ -164,7 +172,7 @@ describe('a read of the cluster', () => {
     expect(next({ node: null }, fenced).record?.fence).toBe('run.1');
   });
 
-  it('shows what was done since the look before', () => {
+  it('shows the result of the steps since the look before', () => {
     expect(next({}, remembering(read, { sinceLook: new Set(['x']) })).memory.sinceLook.size).toBe(0);
   });
 
@@ -173,7 +181,7 @@ describe('a read of the cluster', () => {
     expect(next({ lease: ago(1) }).memory.firstLease).toBe(ago(20_000));
   });
 
-  it('measures since when nothing wants a volume', () => {
+  it('notes since when nothing wants a volume', () => {
     const free = next({ pods: [] });
     expect(read.memory.unwanted.size).toBe(0);
     expect(free.memory.unwanted).toEqual(new Map([['a-driver^disk-1', 500]]));
@@ -182,7 +190,7 @@ describe('a read of the cluster', () => {
     expect(next({}, free).memory.unwanted.size).toBe(0);
   });
 
-  it('lists what a Node that is gone left behind, once', () => {
+  it('lists what a Node that is gone left behind, and keeps that list', () => {
     const gone = next({ node: null });
     expect(gone.memory.attachments).toEqual(['csi-1']);
     expect(next({ node: null, volumes: [] }, gone).memory.attachments).toEqual(['csi-1']);
@@ -197,7 +205,7 @@ describe('a look', () => {
     clusterRead: Observation<ClusterFacts> | null,
   ): CommandResult => ({ to: 'look', machine: machineRead, cluster: clusterRead });
   const disks = [{ disk: 'disk-9', state: 'attached', keep: null }] as const;
-  it('that only renews the proof keeps the disks of the read before', () => {
+  it('that only renews the proof keeps the disks of the earlier read', () => {
     const without: Command = { ...look, cluster: false, disks: false };
     const renewed = reduce(read, without, result(ofMachine({ disks: [] }, 500), null), at(500));
     expect(renewed).toMatchObject({
@@ -212,7 +220,7 @@ describe('a look', () => {
     expect(reduce(begun, without, result(ofMachine({ disks: [] }), null), at(100)).machine?.value.disks).toEqual([]);
   });
 
-  it('clears no step, and remembers that it was a search', () => {
+  it('clears no step, and the run remembers that it was a search', () => {
     const after = reduce({ ...read, cleared: { step: 'x', at: 0 } }, look, result(null, ofCluster()), at(500));
     expect([after.cleared, after.memory.searched]).toEqual([null, false]);
     const searched = reduce(read, { ...look, search: true }, result(null, ofCluster()), at(500));
@@ -235,7 +243,7 @@ describe('our mark on the Node', () => {
     expect(withClusterRead(seen, ofCluster(markOf('run.1')), at(600)).memory.markIsNew).toBe(true);
   });
 
-  it('is older than the next read', () => {
+  it('is older than the next read of the machine', () => {
     expect(withMachineRead(seen, ofMachine({}, 600), at(600)).memory).toMatchObject({
       mark: 'run.1 in boot',
       markIsNew: false,
@@ -243,14 +251,14 @@ describe('our mark on the Node', () => {
     expect(both(seen, markOf('run.1')).memory.markIsNew).toBe(false);
   });
 
-  it('is another one if it is of another fence', () => {
+  it('counts as a new one if it is of another fence', () => {
     expect(both(seen, markOf('run.2')).memory).toMatchObject({ mark: 'run.2 in boot', markIsNew: true });
     const standing = both(seen, markOf('run.1'));
     expect(withClusterRead(standing, ofCluster(markOf('run.1')), at(600)).memory.markIsNew).toBe(false);
     expect(withClusterRead(standing, ofCluster(markOf('run.2')), at(600)).memory.markIsNew).toBe(true);
   });
 
-  it('is one too if someone removed what says which fence it is of', () => {
+  it('counts as a new one if someone removed the label that names its fence', () => {
     const nameless = { node: marked({}, { taints: ours, taintedFor: null }) };
     expect(both(seen, nameless).memory).toMatchObject({ mark: 'of an unknown fence', markIsNew: true });
     expect(both(both(seen, nameless), nameless).memory.markIsNew).toBe(false);
@@ -259,7 +267,7 @@ describe('our mark on the Node', () => {
   it.each([
     ['a Node without our taint', { node: node({ taintedFor: { fence: 'run.1', boot: 'boot' } }) }],
     ['no Node', { node: null }],
-  ])('is none: %s', (_, change) => {
+  ])('is not there: %s', (_, change) => {
     expect(both(seen, change).memory).toMatchObject({ mark: null, markIsNew: false });
   });
 });
@@ -271,7 +279,7 @@ describe('a recheck', () => {
   const after = (says: object, known = standing) =>
     reduce(known, recheck, { to: 'recheck', value: { ...same, ...says }, requestedAt: at(500), step: 'key' }, at(520));
 
-  it('clears the step if nothing has changed, and reads the Lease', () => {
+  it('clears the step if nothing has changed, and also reads the Lease', () => {
     expect(after({ lease: ago(1) })).toMatchObject({
       cleared: { step: 'key', at: 500 },
       cluster: { value: { lease: ago(1) } },
@@ -293,27 +301,27 @@ describe('a recheck', () => {
     expect(after(says)).toMatchObject({ cleared: null, cluster: null });
   });
 
-  it('may show a taint that someone else has added', () => {
+  it('clears the step although someone else has added an out-of-service taint', () => {
     const plain = withClusterRead(read, ofCluster({ node: node() }), at(100));
     const says = { recordText: null, taints: { outOfService: true, ours: false } };
     expect(after(says, plain).cleared?.step).toBe('key');
   });
 
-  it('that shows that someone else’s taint is gone makes the run look again, too', () => {
+  it('clears nothing if someone else’s taint is gone', () => {
     const taints = { outOfService: true, ours: false, quarantine: true };
     const foreign = withClusterRead(read, ofCluster({ node: marked({}, { taints }) }), at(100));
     expect(after({ taints }, foreign).cleared?.step).toBe('key');
     expect(after({ taints: { outOfService: false, ours: false } }, foreign).cleared).toBeNull();
   });
 
-  it('of a Node that is gone expects none', () => {
+  it('clears the step for a Node that is gone only if there still is none', () => {
     const gone = withClusterRead(read, ofCluster({ node: null }), at(100));
     expect(after({ uid: null, recordText: null }, gone).cleared?.step).toBe('key');
     expect(after({ uid: 'new', recordText: null }, gone).cleared).toBeNull();
     expect(after({ uid: null, recordText: '{}' }, gone).cleared).toBeNull();
   });
 
-  it('under a reused name says nothing, and leaves the Lease of the other machine alone', () => {
+  it('under a reused name clears the step, and ignores the Lease of the other machine', () => {
     const taken = withClusterRead(read, ofCluster({ node: null, nameTaken: true }), at(100));
     const cleared = after({ uid: 'new', lease: ago(1) }, taken);
     expect(cleared).toMatchObject({ cleared: { step: 'key', at: 500 }, cluster: { value: { lease: ago(20_000) } } });
@@ -324,7 +332,7 @@ describe('a recheck', () => {
   });
 });
 
-describe('an answer of the disks', () => {
+describe('an answer about the disks', () => {
   const asked: Command = { do: 'witness', disks: ['disk-1'] };
   const after = (known: RunState) => reduce(known, asked, { to: 'witness', value: 'released' }, at(300));
   const fenced = (change: Parameters<typeof marked>[0]) =>
@@ -333,12 +341,12 @@ describe('an answer of the disks', () => {
   it('is remembered', () =>
     expect(after(read)).toMatchObject({ cluster: read.cluster, memory: { witness: 'released' } }));
 
-  it('counts only with what the cluster says afterwards if a fence may have freed them', () => {
+  it('drops the facts of the cluster if a fence may have freed the disks, because they may be detached by now', () => {
     expect(fenced({})).toMatchObject({ cluster: null, machine: { value: {} }, memory: { witness: 'released' } });
     expect(fenced({ generation: null }).cluster).not.toBeNull();
   });
 
-  it('names the attachments that it counts for, which are searched again if only a search found them', () => {
+  it('names the attachments that it concerns, which are searched again if only a search found them', () => {
     expect(fenced({}).memory).toMatchObject({ testified: ['va-uid'], searched: false });
     expect(fenced({ generation: null }).memory.testified).toEqual([]);
     const searchedBefore = { ...begun, memory: { ...begun.memory, searched: true } };
@@ -351,7 +359,7 @@ describe('an answer of the disks', () => {
     expect(withMachineRead(after(known), ofMachine({}, 500), at(500)).memory.testified).toEqual([]);
   });
 
-  it('is remembered even if nothing is known', () =>
+  it('is remembered even if the run knows nothing else', () =>
     expect(after(begun)).toMatchObject({ cluster: null, memory: { witness: 'released' } }));
 });
 
@@ -380,12 +388,12 @@ describe('an answer', () => {
     expect(imagined.steps).toMatchObject([{ step: 'mark', result: 'dry-run' }]);
   });
 
-  it('to another command means nothing', () => {
+  it('to any other command changes nothing', () => {
     expect(answered({ to: 'act', answers: ['done'], sentAt: at(0) })).toBe(read);
     expect(answered({ to: 'imagine' })).toBe(read);
   });
 
-  it('to a pause forgets what may have changed', () => {
+  it('to a pause drops the facts that may have changed', () => {
     const waited = remembering(
       { ...read, cleared: { step: 'x', at: 0 }, resumeAt: null },
       { sinceLook: new Set(['x']), witness: 'held', connectivity: { value: alone, requestedAt: 400 }, polls: 3 },
@@ -408,7 +416,7 @@ describe('an answer', () => {
     expect(reduce({ ...waited, pending: failing }, look, { to: 'sleep', polls: 0 }, at(500)).pending).toBe(failing);
   });
 
-  it('to a pause that lasts until the deadline keeps what the end tells people', () => {
+  it('to a pause that lasts until the deadline keeps what the outcome reports', () => {
     const pause: Command = { do: 'sleep', ms: 700, because: because('attachments-going', 'it goes'), until: null };
     const after = (deadline: number) => reduce({ ...read, deadline }, pause, { to: 'sleep', polls: 0 }, at(500));
     expect(after(500)).toMatchObject({
@@ -434,7 +442,7 @@ describe('a call that fails', () => {
     );
   const unread = { ...begun, location };
 
-  it('is tried again, later each time', () => {
+  it('is tried again after a pause that grows', () => {
     const once = after(look, new Unavailable('throttled'));
     expect(once).toMatchObject({
       machine: null,
@@ -456,7 +464,7 @@ describe('a call that fails', () => {
     ['an input that is wrong', new InvalidInput('x'), 'invalid'],
     ['a configuration that is wrong', new InvalidConfiguration(['x']), 'invalid'],
     ['a defect', new Unexpected('x'), 'unexpected'],
-    ['a grant that was never there', new PermissionDenied('x'), 'denied'],
+    ['a permission that was never there', new PermissionDenied('x'), 'denied'],
   ])('ends the run for good: %s', (_, error, code) => {
     expect(after(look, error, unread).ending).toMatchObject({
       outcome: 'failed',
@@ -466,7 +474,7 @@ describe('a call that fails', () => {
     });
   });
 
-  it('was allowed before, so a denial may pass: only for the same kind of read', () => {
+  it('because of a denial is tried again only if the same kind of read was allowed before', () => {
     const recheck: Command = { do: 'recheck', location, node: 'node-a', step: deletePod };
     expect(after(look, new PermissionDenied('x')).ending).toBeNull();
     expect(after(recheck, new PermissionDenied('x')).ending).toBeNull();
@@ -477,7 +485,7 @@ describe('a call that fails', () => {
     expect(after({ do: 'witness', disks: [] }, new PermissionDenied('x')).ending).not.toBeNull();
   });
 
-  it('never undoes an end', () => {
+  it('does not change the end of a run', () => {
     expect(
       after(
         {
@@ -491,7 +499,7 @@ describe('a call that fails', () => {
     expect(after({ do: 'conclude', location }, new Unexpected('x'))).toMatchObject({ concluded: true, ending: null });
   });
 
-  it('for a proof that ended needs another proof, and a pause only if that goes on', () => {
+  it('because the proof ended needs a new proof, and a pause only if that happens again', () => {
     expect(after(act(mark), new ProofExpired('x'), { ...read, cleared: { step: 'x', at: 0 } })).toMatchObject({
       machine: null,
       cleared: null,
@@ -508,7 +516,7 @@ describe('a call that fails', () => {
     expect(after(act(mark), new ProofExpired('x')).cluster).toBe(read.cluster);
   });
 
-  it('has its code', () => {
+  it('gives the code of its error', () => {
     expect(
       [
         new PermissionDenied(''),
@@ -521,7 +529,7 @@ describe('a call that fails', () => {
     ).toEqual(['denied', 'step-refused', 'unexpected', 'invalid', 'invalid', 'unavailable']);
   });
 
-  it('leaves a step about one object behind if it is declined, and ends the run for any other', () => {
+  it('is given up if the API server declines a step about one object, and ends the run for any other step', () => {
     expect(after(act(deletePod), new PermissionDenied('no'))).toMatchObject({
       ending: null,
       steps: [{ step: 'delete-pod', result: 'refused', message: 'no', ms: 100, at: NOW + 400 }],
@@ -542,7 +550,7 @@ describe('a call that fails', () => {
     });
   });
 
-  it('counts refusals of the same step in a row', () => {
+  it('counts how often the same step was refused in a row', () => {
     const refused = (known: RunState, step: Step = mark) =>
       applyStepError(known, act(step), new Refused('no'), at(400), at(500));
     const five = Array.from({ length: 5 }).reduce<RunState>((known) => refused(known), read);
@@ -557,9 +565,9 @@ describe('a call that fails', () => {
   });
 });
 
-describe('a step that was taken', () => {
+describe('a step that succeeded', () => {
   const taken = (step: Step, known = read) => applyStepResult(known, act(step), 'done', at(400), at(500));
-  it('is reported, and ends what failed before', () => {
+  it('is reported, and resets the failures before it', () => {
     const before = {
       ...read,
       cleared: { step: 'x', at: 0 },
@@ -608,7 +616,7 @@ describe('a step that was taken', () => {
     expect(taken({ ...deletePod, do: 'fail-pod' }).memory.unwanted.size).toBe(0);
   });
 
-  it('counts marks, and a park gives the admission back', () => {
+  it('counts marks, and a park returns the admission of the cap', () => {
     const known = remembering(read, { admission: admitted, marks: 1 });
     expect(taken(mark, known).memory).toMatchObject({ marks: 2, admission: admitted });
     expect(taken({ do: 'park', node: target, record: record() }, known).memory).toMatchObject({
@@ -645,7 +653,7 @@ describe('a step that was taken', () => {
     expect(taken(step, { ...read, record: record({ fence: 'before.1' }) }).record?.fence).toBe(fence);
   });
 
-  it('shows the Node as the patch has left it, unless someone else has written the same', () => {
+  it('changes the Node in memory as the patch did, unless someone else’s write is already visible', () => {
     expect(taken(mark).cluster?.value.node).toMatchObject({
       record: record(),
       taints: { ours: true, quarantine: true },
@@ -658,7 +666,7 @@ describe('a step that was taken', () => {
     });
   });
 
-  it('makes volumes unwanted only if it deletes pods', () => {
+  it('marks volumes as unwanted only if it deletes pods', () => {
     const unread = remembering(read, { unwanted: new Map() });
     const free = { ...unread, cluster: ofCluster({ pods: [] }) };
     const note: Step = { do: 'note', node: target, record: record() };
@@ -680,7 +688,7 @@ describe('a step that was taken', () => {
     });
   });
 
-  it('makes stale what it changes', () => {
+  it('drops the facts that it changes', () => {
     const stale = (step: Step) => {
       const { machine: own, cluster: facts } = taken(step);
       return [own !== null, facts !== null];

@@ -1,7 +1,7 @@
 import { decide } from '../../fencing/rules/decide.ts';
 import type { View } from '../../fencing/rules/view.ts';
 
-/** A decision in one line: the name and target of the step, or what is waited for, asked, or ended, with the reason. */
+/** A decision in one line: the name and target of the step, or the kind of decision, with the code of its reason. */
 export const said = (given: View): string => {
   const decision = decide(given);
   switch (decision.do) {

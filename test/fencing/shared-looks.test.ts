@@ -5,7 +5,7 @@ import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
 import { cloudThat, portsThat } from './ports.ts';
 import { machine, NOW } from './view-builder.ts';
 
-/** One call for the machines of one place, and how long the next call waits. */
+/** One call for the machines of one account and region, and how long the next call waits. */
 
 interface AskedCall {
   readonly machines: readonly MachineId[];
@@ -51,8 +51,8 @@ const looksAt = (answer: Answer = everyFact, runs = 1, occasion = new AbortContr
 const outcomesOf = async (all: readonly Promise<unknown>[]) =>
   (await Promise.allSettled(all)).map((one) => (one.status === 'rejected' ? one.reason : 'answered'));
 
-describe('a look of a run that is alone', () => {
-  it('goes out at once, and its age counts from when it left', async () => {
+describe('the look of a run that is alone', () => {
+  it('is sent at once, and its age counts from then', async () => {
     const { calls, rests, looks } = looksAt();
     expect(await looks.look('m-1', true, never)).toEqual({
       value: machine({ machine: 'm-1' }),
@@ -80,22 +80,22 @@ describe('a look of a run that is alone', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('is not asked again if the cloud does not answer', async () => {
+  it('is not repeated if the cloud does not answer', async () => {
     const gone = new Unavailable('no response');
     const { calls, looks } = looksAt(() => gone);
     await expect(looks.look('m-1', true, never)).rejects.toBe(gone);
     expect(calls).toHaveLength(1);
   });
 
-  it('is not sent after it was aborted', async () => {
+  it('is not sent if it was aborted before', async () => {
     const { calls, looks } = looksAt();
     await expect(looks.look('m-1', true, AbortSignal.abort(new Unavailable('over')))).rejects.toThrow('over');
     expect(calls).toEqual([]);
   });
 });
 
-describe('a look at a machine of a place that is not known', () => {
-  it('ends when its run has no time left, and not only when the occasion ends', async () => {
+describe('a look at a machine of an unknown account or region', () => {
+  it('ends when its run has no time left, even if the invocation continues', async () => {
     const over = new AbortController();
     const cloud = cloudThat({
       sharedLookScope: () => null,
@@ -108,8 +108,8 @@ describe('a look at a machine of a place that is not known', () => {
   });
 });
 
-describe('looks that come while another is under way', () => {
-  it('go out as one call, and each gets its own machine', async () => {
+describe('looks that arrive while another one is being answered', () => {
+  it('are sent as one call, and each gets the answer about its own machine', async () => {
     const { calls, looks } = looksAt();
     const first = looks.look('m-1', false, never);
     const [, second, third] = await Promise.all([
@@ -125,7 +125,7 @@ describe('looks that come while another is under way', () => {
     expect([third.value.machine, third.requestedAt.mono, third.receivedAt]).toEqual(['m-3', 100, 200]);
   });
 
-  it('that only renew a proof do not wait for those that read disks', async () => {
+  it('without disks do not wait for those with disks', async () => {
     const { calls, looks } = looksAt();
     await Promise.all([looks.look('m-1', true, never), looks.look('m-2', false, never)]);
     expect(calls).toEqual([
@@ -134,7 +134,7 @@ describe('looks that come while another is under way', () => {
     ]);
   });
 
-  it('do not wait for another place, or for a machine of an unknown place', async () => {
+  it('do not wait for those of another account or region', async () => {
     const { calls, looks } = looksAt();
     await Promise.all(['m-1', 'elsewhere', 'nowhere'].map((id) => looks.look(id, true, never)));
     expect(calls.map(({ machines, mono }) => [machines, mono])).toEqual([
@@ -144,7 +144,7 @@ describe('looks that come while another is under way', () => {
     ]);
   });
 
-  it('wait for company, longest if there are a few runs and nobody is in a hurry', async () => {
+  it('wait for others, longest if there are a few runs and none is in a hurry', async () => {
     const startsOf = async (runs: number, disks: boolean) => {
       const { calls, looks } = looksAt(everyFact, runs);
       await Promise.all(['m-1', 'm-2'].map((id) => looks.look(id, disks, never)));
@@ -157,7 +157,7 @@ describe('looks that come while another is under way', () => {
     expect(await startsOf(50, true)).toEqual([0, 700]);
   });
 
-  it('leave out a machine whose run has given up', async () => {
+  it('do not include a machine whose run has given up', async () => {
     const { calls, looks } = looksAt();
     const gaveUp = new AbortController();
     const all = [
@@ -170,7 +170,7 @@ describe('looks that come while another is under way', () => {
     expect(calls.map(({ machines }) => machines)).toEqual([['m-1'], ['m-3']]);
   });
 
-  it('all go out, at whichever moment one follows another', async () => {
+  it('are all sent, at whichever moment one follows another', async () => {
     const { calls, looks } = looksAt();
     for (let moments = 0; moments < 30; moments += 1) {
       await looks.look('m-1', true, never);
@@ -179,14 +179,14 @@ describe('looks that come while another is under way', () => {
     expect(calls).toHaveLength(30);
   });
 
-  it('are asked one by one if the call fails because of one machine', async () => {
+  it('are sent one by one if the call fails because of one machine', async () => {
     const spoiled = new Refused('m-2 is not an id');
     const { looks } = looksAt((call) => (call.machines.includes('m-2') ? spoiled : everyFact(call)));
     const all = ['m-1', 'm-2', 'm-3'].map((id) => looks.look(id, true, never));
     expect(await outcomesOf(all)).toEqual(['answered', spoiled, 'answered']);
   });
 
-  it('do not wait for a machine that the answer leaves out, and that one says why', async () => {
+  it('are answered even if the answer omits one machine, whose own look then says why', async () => {
     const silent = new Unavailable('another territory does not answer');
     const { calls, looks } = looksAt(({ machines }) => {
       if (machines.length === 1 && machines[0] === 'm-2') return silent;
@@ -197,7 +197,7 @@ describe('looks that come while another is under way', () => {
     expect(calls.map(({ machines }) => machines)).toEqual([['m-1'], ['m-2', 'm-3'], ['m-2']]);
   });
 
-  it('all fail if the cloud does not answer, which is no machine’s fault', async () => {
+  it('all fail if the cloud does not answer, because that is the fault of no machine', async () => {
     const gone = new Unavailable('no response');
     const { calls, looks } = looksAt(() =>
       calls.length === 1 ? everyFact({ machines: ['m-1'], disks: true, mono: 0 }) : gone,
@@ -207,7 +207,7 @@ describe('looks that come while another is under way', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('all end when the occasion ends', async () => {
+  it('all end when the invocation ends', async () => {
     const occasion = new AbortController();
     const over = new Unavailable('the occasion is over');
     const { looks } = looksAt(
@@ -226,14 +226,14 @@ describe('looks that come while another is under way', () => {
 describe('a look that the cloud throttles', () => {
   const throttled = new Throttled('RequestLimitExceeded');
 
-  it('goes out again after a rest that doubles, and its age counts from the call that was answered', async () => {
+  it('is repeated after a pause that doubles, and its age counts from the call that was answered', async () => {
     const { calls, looks } = looksAt((call) => (calls.length < 4 ? throttled : everyFact(call)));
     const { requestedAt } = await looks.look('m-1', true, never);
     expect(calls.map(({ mono }) => mono)).toEqual([0, 350, 950, 2_050]);
     expect(requestedAt.mono).toBe(2_050);
   });
 
-  it('takes along the looks that came meanwhile', async () => {
+  it('is repeated together with the looks that arrived meanwhile', async () => {
     const { calls, looks } = looksAt((call) => (calls.length < 2 ? throttled : everyFact(call)));
     await Promise.all(['m-1', 'm-2'].map((id) => looks.look(id, true, never)));
     expect(calls.map(({ machines }) => machines)).toEqual([['m-1'], ['m-1', 'm-2']]);
@@ -245,7 +245,7 @@ describe('a look that the cloud throttles', () => {
     expect(calls).toHaveLength(5);
   });
 
-  it('rests less after each success', async () => {
+  it('pauses less after each success', async () => {
     const { calls, looks } = looksAt((call) => (calls.length < 2 ? throttled : everyFact(call)));
     for (const id of ['m-1', 'm-2', 'm-3']) await looks.look(id, true, never);
     expect(calls.map(({ mono }) => mono)).toEqual([0, 350, 637.5, 878.125]);

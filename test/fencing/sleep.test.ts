@@ -15,7 +15,7 @@ const location = { cluster: 'blue', node: 'node-a' };
 const going = (name: string, change: Partial<AttachmentFacts> = {}): AttachmentFacts =>
   attachment({ name, uid: name, deletingSince: Date.parse(ago(1_000)), ...change });
 
-/** A clock that only sleeps move. */
+/** A clock that moves only while something sleeps. */
 const sleepingClock = () => {
   let mono = 0;
   const clock: Clock = {
@@ -34,7 +34,7 @@ interface Waits {
   readonly deletedBy?: number;
   readonly polls?: number;
   readonly fewTellAll?: boolean;
-  /** When the run's time is up. */
+  /** When the time of the run ends. */
   readonly runEnds?: number;
   /** How long the answer about an attachment takes. */
   readonly takes?: number;
@@ -80,7 +80,7 @@ const waited = async (names: readonly string[], answer: Answer, waits: Waits = {
 const gone: Answer = () => null;
 
 describe('a wait for attachments', () => {
-  it('asks for one after the other, less and less often, until its time is over', async () => {
+  it('asks about one after the other, with growing pauses, until it ends', async () => {
     const { asked, lasted, result } = await waited(['a', 'b'], stands, { ms: 1_500 });
     expect(asked).toEqual(['a 250', 'b 583', 'a 1025']);
     expect([lasted, result]).toEqual([1_500, { to: 'sleep', polls: 3 }]);
@@ -94,36 +94,36 @@ describe('a wait for attachments', () => {
 
   const names = ['a', 'b', 'c', 'd', 'e'];
 
-  it('ends once the first two that are gone are gone at once, because usually all are', async () => {
+  it('ends once the first two are gone at the same time, because then usually all are gone', async () => {
     const { asked, lasted } = await waited(names, (name, mono) => (mono < 300 ? going(name) : null));
     expect(asked).toEqual(['a 250', 'b 583', 'e 583']);
     expect(lasted).toBe(583);
   });
 
-  it('ends with the last one if one was gone before the others', async () => {
+  it('ends with the last one if they went one by one', async () => {
     const { asked, lasted } = await waited(names, (name, mono) => (mono > 300 || name === 'a' ? null : going(name)));
     expect(asked).toEqual(['a 250', 'd 250', 'b 583', 'e 583', 'd 583', 'c 583']);
     expect(lasted).toBe(583);
   });
 
-  it('ends with the last one if a look has shown that they do not all go at once', async () => {
+  it('ends with the last one if an earlier look has shown that they go one by one', async () => {
     const { asked } = await waited(names, gone, { fewTellAll: false });
     expect(asked).toEqual(['a 250', 'd 250', 'c 250', 'e 250', 'b 250']);
   });
 
-  it('goes on with the others while one that it asks for stands', async () => {
+  it('continues with the others while the one that it asks about is still there', async () => {
     const { asked } = await waited(['a', 'b', 'c'], (name) => (name === 'a' ? null : going(name)), { ms: 1_500 });
     expect(asked).toEqual(['a 250', 'c 250', 'b 583', 'c 1025']);
   });
 
-  it('asks for no more of them when the run’s time is up', async () => {
+  it('asks no more when the time of the run ends', async () => {
     const waits = { ms: 1_000, runEnds: 1_000, fewTellAll: false, takes: 400 };
     const { asked, result } = await waited(names, gone, waits);
     expect(asked).toEqual(['a 250', 'd 650']);
     expect(result).toEqual({ to: 'sleep', polls: 1 });
   });
 
-  it('asks for no more of them when the time of the wait is up', async () => {
+  it('asks no more when the wait ends', async () => {
     const waits = { ms: 1_000, fewTellAll: false, takes: 400 };
     const { asked, lasted } = await waited(names, gone, waits);
     expect(asked).toEqual(['a 250', 'd 650']);
@@ -138,17 +138,17 @@ describe('a wait for attachments', () => {
     expect(await waited(['a'], answer, { deletedBy: 250 })).toMatchObject({ lasted: 250, result: { polls: 1 } });
   });
 
-  it('does not end before a deletion has to begin', async () => {
+  it('does not end while a deletion may still begin', async () => {
     const { lasted } = await waited(['a'], (name) => going(name, { deletingSince: null }), { deletedBy: 900 });
     expect(lasted).toBe(1_025);
   });
 
-  it('ends if the deletion of one that it asked for before has not begun by then', async () => {
+  it('ends if the deletion of one that it asked about before should have begun by then', async () => {
     const answer: Answer = (name) => going(name, name === 'a' ? { deletingSince: null } : {});
     expect((await waited(['a', 'b'], answer, { deletedBy: 500 })).asked).toEqual(['a 250', 'b 583']);
   });
 
-  it('does not end because a deletion that has begun takes long', async () => {
+  it('does not end only because a deletion takes long', async () => {
     expect((await waited(['a'], stands, { ms: 1_500, deletedBy: 250 })).lasted).toBe(1_500);
   });
 
@@ -166,7 +166,7 @@ describe('the machine during a wait for attachments', () => {
     return { asked: asked.filter((one) => one.startsWith('machine')), lasted };
   };
 
-  it('is asked for every five seconds, without its disks', async () => {
+  it('is read every five seconds, without its disks', async () => {
     const { asked, lasted } = await questions({});
     expect(asked).toEqual(['machine 6659', 'machine 12659', 'machine 18659']);
     expect(lasted).toBe(20_000);
@@ -188,7 +188,7 @@ describe('the machine during a wait for attachments', () => {
     expect((await questions({ shown: () => machine(change) })).lasted).toBe(20_000);
   });
 
-  it('is asked for in time, although each answer about an attachment that has gone is slow', async () => {
+  it('is read in time, even if each answer about an attachment is slow', async () => {
     const many = Array.from({ length: 25 }, (_, at) => `a${at}`);
     const waits = { ms: 20_000, fewTellAll: false, takes: 2_000 };
     const { asked, lasted } = await waited(many, gone, { ...waits, shown: () => machine({ power: 'running' }) });
@@ -197,12 +197,12 @@ describe('the machine during a wait for attachments', () => {
     expect((await waited(many, gone, waits)).lasted).toBeLessThan(22_000);
   });
 
-  it('does not end the wait while the cloud says the same as the look, whatever that is', async () => {
+  it('does not end the wait while the cloud says the same as in the look, whatever that is', async () => {
     const suspended = machine({ power: 'suspended' });
     expect((await questions({ seen: suspended, shown: () => suspended })).lasted).toBe(20_000);
   });
 
-  it('is not asked for if no look has shown it', async () => {
+  it('is not read if no look has read it before', async () => {
     expect((await questions({ seen: null })).asked).toEqual([]);
   });
 });
@@ -210,7 +210,7 @@ describe('the machine during a wait for attachments', () => {
 describe('the machine during a wait for something else', () => {
   const under = 'fence-1 in boot-a';
 
-  it('is asked for every five seconds while our mark stands, and ends the wait if it runs', async () => {
+  it('is read every five seconds while our mark is on the Node, and ends the wait if it runs', async () => {
     const waits = { ms: 12_000, mark: under };
     expect(await waited([], gone, waits)).toMatchObject({
       asked: ['machine 5000', 'machine 10000'],
@@ -221,7 +221,7 @@ describe('the machine during a wait for something else', () => {
     expect((await waited([], gone, { ...waits, shown })).lasted).toBe(10_000);
   });
 
-  it('is not asked for without a mark', async () => {
+  it('is not read without a mark', async () => {
     expect(await waited([], gone, { ms: 12_000 })).toMatchObject({ asked: [], lasted: 12_000 });
   });
 });

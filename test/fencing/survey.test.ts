@@ -6,7 +6,7 @@ import type { IdentitySource } from '../../fencing/model/machine.ts';
 import { begun, clusterThat, portsThat, steppingClock } from './ports.ts';
 import { machine, NOW } from './view-builder.ts';
 
-/** Which Nodes name a machine before it may be powered off: each cluster is asked, whichever one the machine is in. */
+/** Which Nodes name a machine before it may be powered off. Each cluster is asked, whichever one the machine is in. */
 
 const now = { wall: NOW, mono: 1_000 };
 const known = begun({ location: { cluster: 'blue', node: 'node-a' } });
@@ -28,7 +28,7 @@ const named = (value: string): IdentitySource => ({ source: 'providerID', driver
 const uuid = (value: string): IdentitySource => ({ source: 'systemUUID', driver: null, value });
 
 describe('a survey', () => {
-  it('asks the machine’s own cluster for what is silent, and each other one for Nodes that name the machine', async () => {
+  it('asks its own cluster for silent Nodes, and each other one for Nodes that name the machine', async () => {
     const clusters = [
       withNodes('green', { 'node-g': named('m-1'), 'node-h': named('m-2') }),
       withNodes('blue', { 'node-a': named('m-1') }),
@@ -43,7 +43,7 @@ describe('a survey', () => {
     });
   });
 
-  it('names the clusters that did not answer: one of them may hold such a Node', async () => {
+  it('names the clusters that did not answer, because one of them may have such a Node', async () => {
     const silent = clusterThat({
       name: 'green',
       surveyConnectivity: () => Promise.reject(new Unavailable('no route')),
@@ -56,7 +56,7 @@ describe('a survey', () => {
     });
   });
 
-  it('waits 20 s for a cluster that hangs', async () => {
+  it('waits 20 s for a cluster that does not answer', async () => {
     const hanging = (name: string): Cluster =>
       clusterThat({ name, surveyConnectivity: () => new Promise<never>(() => undefined) });
     const waits: number[] = [];
@@ -86,7 +86,7 @@ describe('a survey', () => {
     await expect(takeSurvey('node-a', known, ports)).rejects.toBe(ended);
   });
 
-  it('fails if the machine’s own cluster does not answer, or is not known', async () => {
+  it('fails if the machine’s own cluster does not answer, or is unknown', async () => {
     const silent = clusterThat({ surveyConnectivity: () => Promise.reject(new Unavailable('no route')) });
     await expect(takeSurvey('node-a', known, portsThat({ clusters: [silent] }))).rejects.toThrow(Unavailable);
     await expect(takeSurvey('node-a', known, portsThat({ clusters: [] }))).rejects.toThrow(InvalidConfiguration);
@@ -94,7 +94,7 @@ describe('a survey', () => {
     await expect(takeSurvey('node-a', begun(), portsThat())).rejects.toThrow('no cluster is named (none)');
   });
 
-  it('recognizes the machine by its immutable id too, if the cloud gives it one', async () => {
+  it('also recognizes the machine by its immutable id, if the cloud has one', async () => {
     const clusters = [withNodes('blue', { new: uuid('id-7'), other: uuid('id-8'), third: uuid('null') })];
     const reading = (incarnation: { id: string; made: null } | null) => ({
       ...known,

@@ -14,8 +14,8 @@ import { cloudThat, clusterThat, portsThat, steppingClock } from './ports.ts';
 import { attachment, cluster, machine, marked, node, record, volume } from './view-builder.ts';
 
 /**
- * Which machines a sweep looks at, in which order, and what it says about those that it cannot look at. Its runs have
- * no time.
+ * Which machines a sweep looks at, in which order, and what it says about those that it cannot look at. Its runs end at
+ * once, because they have no time.
  */
 
 const named = (value: string, source: IdentitySource['source'] = 'providerID'): IdentitySource => ({
@@ -149,7 +149,7 @@ describe('the order of a sweep', () => {
     ]);
   });
 
-  it('is by the most urgent of several Nodes of one machine', async () => {
+  it('is by the most urgent Node if several Nodes name the machine', async () => {
     const also = (name: string, change: Partial<SuspectNode> = {}) =>
       suspect(name, { identitySources: [named('m-twice')], because: 'node-missing', ...change });
     const before = async (one: SuspectNode, power: Partial<MachineFacts>, other: Partial<MachineFacts>) => {
@@ -163,7 +163,7 @@ describe('the order of a sweep', () => {
     expect(await before(also('node-b', { record: record() }), off, off)).toBe('m-other');
   });
 
-  it('is drawn anew each time', async () => {
+  it('is drawn again each time', async () => {
     const one = stage([suspect('node-1'), suspect('node-2'), suspect('node-3')]);
     const lots = ['c', 'a', 'b'];
     await swept(one, { newRunId: () => lots.shift() ?? 'z' });
@@ -183,27 +183,27 @@ describe('the order of a sweep', () => {
     ]);
   });
 
-  it('is as good as it can be if the cloud does not answer: each machine is looked at', async () => {
+  it('is by chance if the cloud does not answer, and each machine is looked at', async () => {
     const look = () => Promise.reject(new Unavailable('slow'));
     const one = stage([suspect('node-1', fencing()), suspect('node-2')], {}, { cloud: { look } });
     expect((await swept(one)).outcomes.map(({ machine: id }) => id)).toEqual(['m-2', 'm-1']);
   });
 
-  it('asks the cloud for nothing if there is no suspect', async () => {
+  it('needs no call of the cloud if there is no suspect', async () => {
     const one = stage([]);
     expect(await swept(one)).toEqual({ outcomes: [], unreachable: [], overdue: { fenced: [], returned: [] } });
     expect(one.looks).toEqual([]);
   });
 });
 
-describe('a suspect with one machine', () => {
-  it('is not among those without one', async () => {
+describe('a suspect that has a machine', () => {
+  it('is not listed among those without one', async () => {
     const { outcomes } = await swept(stage([suspect('node-1', { marked: marked() })]));
     expect(outcomes.map(({ machine: id }) => id)).toEqual(['m-1']);
     expect(outcomes[0]?.reason.code).toBe('not-fenced');
   });
 
-  it('is gone to at once, with our taint or without, and without another place', async () => {
+  it('is looked at on its Node at once, whether our taint is on it or not', async () => {
     const seen: unknown[] = [];
     const observe: Ports['observe'] = (_, __, { location, ambiguity }) => void seen.push([location, ambiguity]);
     const look = async () => cluster({ node: marked({}, { name: 'node-1' }) });
@@ -212,7 +212,7 @@ describe('a suspect with one machine', () => {
     expect(seen[0]).toEqual([{ cluster: 'blue', node: 'node-1' }, null]);
   });
 
-  it('is read from the Node only if the list does not name it: then nothing is in doubt', async () => {
+  it('is read from the Node only if the list does not name the machine, and is then not in doubt', async () => {
     const identify = async () => [named('m-7', 'csiNode')];
     const nameless = suspect('node-1', { identitySources: [], because: 'fenced' });
     const one = stage([nameless], {}, { blue: { identify } });
@@ -221,8 +221,8 @@ describe('a suspect with one machine', () => {
   });
 });
 
-describe('the step that a sweep takes before its runs', () => {
-  it('is shown like those of a run', async () => {
+describe('a step that the sweep itself takes before its runs', () => {
+  it('is reported like those of a run', async () => {
     const seen: unknown[] = [];
     const observe: Ports['observe'] = (command, answer, { location }) =>
       void seen.push([command.do, answer.to, location]);
@@ -233,7 +233,7 @@ describe('the step that a sweep takes before its runs', () => {
   });
 });
 
-describe('a machine below a Node that is gone', () => {
+describe('the machine of a Node that is gone', () => {
   const gone = suspect('node-1', { because: 'node-missing', identitySources: [], attachments: ['csi-1'] });
   const left = (...attached: readonly boolean[]) => ({
     look: async () =>
@@ -243,7 +243,7 @@ describe('a machine below a Node that is gone', () => {
       }),
   });
 
-  it('is looked for in the attachments that the Node left, and by its name', async () => {
+  it('is found by the attachments that the Node left, and by the name of the Node', async () => {
     const requests: unknown[] = [];
     const look: Cluster['look'] = async ({ query, ...request }) => {
       requests.push([query.machine, request]);
@@ -255,13 +255,13 @@ describe('a machine below a Node that is gone', () => {
     ]);
   });
 
-  it('is not asked for if no disk of this cloud is left', async () => {
+  it('causes no question if no disk of this cloud is left', async () => {
     const holders = () => Promise.reject(new Refused('not asked'));
     const one = stage([gone], {}, { blue: left(), cloud: { holders } });
     expect((await swept(one)).outcomes).toEqual([]);
   });
 
-  it('is guessed without a question to the cloud if nothing suggests one, and without its disks', async () => {
+  it('is found by name without its disks, if no attachment names a disk', async () => {
     const scopes: unknown[] = [];
     const look: Cloud['look'] = async (ids, { disks }) => {
       scopes.push([ids, disks]);
@@ -281,7 +281,7 @@ describe('a machine below a Node that is gone', () => {
 });
 
 describe('a run of a sweep', () => {
-  it('has half a minute, does not sit out long waits, and goes where its machine was seen', async () => {
+  it('has half a minute, ends instead of a long wait, and starts where its machine was seen', async () => {
     const one = stage(
       [suspect('node-1')],
       {},
@@ -311,7 +311,7 @@ describe('the machine of a suspect', () => {
     return { machines: one.looks[0] ?? [], outcomes };
   };
 
-  it('is the one in its providerID alone, whatever else it claims', async () => {
+  it('is the one in its providerID, whatever else the Node names', async () => {
     const claims = [named('m-2', 'csiNode'), named('m-1'), named('m-3', 'nodeIdAnnotation')];
     expect((await asked(claims)).machines).toEqual(['m-1']);
     expect((await asked([named('m-2', 'csiNode'), named('m-3', 'csiNode'), named('m-2', 'csiNode')])).machines).toEqual(
@@ -327,7 +327,7 @@ describe('the machine of a suspect', () => {
     expect((await asked([named('m-1')], { identify: identifyNobody })).machines).toEqual(['m-1']);
   });
 
-  it('is in doubt if nothing names it, and a person is told', async () => {
+  it('is in doubt if nothing names it, and the sweep reports that', async () => {
     for (const identify of [async () => null, async () => [named('x')]]) {
       const { machines, outcomes } = await asked([named('x')], { identify });
       expect(machines).toEqual([]);
@@ -348,7 +348,7 @@ describe('the machine of a suspect', () => {
     }
   });
 
-  it('is in doubt alone if something is wrong inside', async () => {
+  it('is in doubt alone if an unexpected error occurs', async () => {
     const identify = () => Promise.reject(new TypeError('x'));
     const one = stage([suspect('node-1', { identitySources: [] }), suspect('node-2')], {}, { blue: { identify } });
     const { outcomes, unreachable } = await swept(one);
@@ -359,7 +359,7 @@ describe('the machine of a suspect', () => {
     ]);
   });
 
-  it('is unknown with all others if the cluster does not answer', async () => {
+  it('is unknown like all others if the cluster does not answer', async () => {
     const denied = new PermissionDenied('no');
     const identify = () => Promise.reject(denied);
     const one = stage([suspect('node-1', { identitySources: [] }), suspect('node-2')], {}, { blue: { identify } });
@@ -375,7 +375,7 @@ describe('the machine of a suspect', () => {
   });
 });
 
-describe('one machine on several Nodes', () => {
+describe('a machine that several Nodes name', () => {
   const twice = (change: Partial<SuspectNode> = {}) => [
     suspect('node-1'),
     suspect('node-2', { identitySources: [named('m-1')], ...change }),
@@ -397,7 +397,7 @@ describe('one machine on several Nodes', () => {
     expect(one.looks).toEqual([['m-3']]);
   });
 
-  it('is looked at where our taint is, and nowhere else', async () => {
+  it('is looked at on the Node with our taint only', async () => {
     const seen: unknown[] = [];
     const observe: Ports['observe'] = (_, __, { location, ambiguity }) => void seen.push([location, ambiguity?.code]);
     const look = async () => cluster({ node: marked({}, { name: 'node-2' }) });
@@ -406,7 +406,7 @@ describe('one machine on several Nodes', () => {
     expect(seen[0]).toEqual([{ cluster: 'blue', node: 'node-2' }, 'identity-ambiguous']);
   });
 
-  it('is searched for if only one of them exists', async () => {
+  it('is searched for if only one of the Nodes exists', async () => {
     const seen: unknown[] = [];
     const observe: Ports['observe'] = ({ do: what }) => void seen.push(what);
     const one = stage(
@@ -419,7 +419,7 @@ describe('one machine on several Nodes', () => {
     expect(seen).toContain('locate');
   });
 
-  it('goes by the attachments of a Node that is gone', async () => {
+  it('is decided by the attachments if a Node is gone', async () => {
     const requests: unknown[] = [];
     const look: Cluster['look'] = async ({ node: name, attachments }) => {
       requests.push([name, attachments]);
@@ -437,14 +437,14 @@ describe('our taint on a Node that has booted since', () => {
   const outlived = marked({}, { taintedFor: BOOT_A, bootID: 'boot-b', name: 'node-1' });
   const lifted = { machine: '', steps: [expect.objectContaining({ step: 'lift-out-of-service', result: 'done' })] };
 
-  it('is removed before anything is asked, even if nothing names the machine', async () => {
+  it('is removed before anything else, even if nothing names the machine', async () => {
     const one = stage([suspect('node-1', { identitySources: [], marked: outlived })]);
     expect((await swept(one)).outcomes).toMatchObject([{ ...lifted, outcome: 'refused' }]);
     expect(one.applied).toMatchObject([{ do: 'lift-out-of-service', node: { name: 'node-1', bootID: 'boot-b' } }]);
     expect((await swept(one)).outcomes[0]?.reason.says).not.toContain('remove the taint');
   });
 
-  it('is removed even if what may name the machine of another Node cannot be read', async () => {
+  it('is removed even if another Node cannot be read', async () => {
     const identify = () => Promise.reject(new Unavailable('no response'));
     const suspects = [suspect('node-1', { marked: outlived }), suspect('node-2', { identitySources: [] })];
     const one = stage(suspects, {}, { blue: { identify } });
@@ -452,7 +452,7 @@ describe('our taint on a Node that has booted since', () => {
     expect(one.applied).toMatchObject([{ do: 'lift-out-of-service', node: { name: 'node-1' } }]);
   });
 
-  it('is removed under a permit that lasts for two seconds', async () => {
+  it('is removed with a permit that lasts for two seconds', async () => {
     const permitted: unknown[] = [];
     const apply: Cluster['apply'] = async (_, { check }) => {
       permitted.push(check());
@@ -467,7 +467,7 @@ describe('our taint on a Node that has booted since', () => {
     expect(Math.max(...timers)).toBeGreaterThan(1_900);
   });
 
-  it('shows in the outcome of the machine’s run', async () => {
+  it('is part of the outcome of the machine’s run', async () => {
     const one = stage([suspect('node-1', { marked: outlived })]);
     expect((await swept(one)).outcomes).toMatchObject([{ ...lifted, machine: 'm-1' }]);
   });
@@ -479,7 +479,7 @@ describe('our taint on a Node that has booted since', () => {
     expect(outcomes).toMatchObject([{ steps: [{ step: 'lift-out-of-service' }] }]);
   });
 
-  it('that cannot be removed is a failure', async () => {
+  it('is reported as a failure if it cannot be removed', async () => {
     const apply = () => Promise.reject(new PermissionDenied('no'));
     const one = stage([suspect('node-1', { identitySources: [], marked: outlived })], {}, { blue: { apply } });
     expect((await swept(one)).outcomes).toMatchObject([{ outcome: 'failed', reason: { code: 'denied' } }]);
@@ -489,8 +489,8 @@ describe('our taint on a Node that has booted since', () => {
 
   it.each([
     ['of this boot', marked({}, { taintedFor: BOOT_A, bootID: 'boot-a', name: 'node-1' }), true],
-    ['of a boot that is not known', marked({}, { taintedFor: null, name: 'node-1' }), true],
-  ])('stands if it is %s, and a person is told how to remove it', async (_, standing, told) => {
+    ['of an unknown boot', marked({}, { taintedFor: null, name: 'node-1' }), true],
+  ])('stays if it is %s, and the sweep reports how to remove it', async (_, standing, told) => {
     const one = stage([suspect('node-1', { identitySources: [], marked: standing })]);
     const { outcomes } = await swept(one);
     expect(one.applied).toEqual([]);
@@ -505,7 +505,7 @@ describe('the ledger after a sweep', () => {
     return one.showing;
   };
 
-  it('keeps each machine that may have an unfinished fence', async () => {
+  it('keeps the entry of each machine that may have an unfinished fence', async () => {
     expect(
       await showing([
         suspect('node-1'),
@@ -518,7 +518,7 @@ describe('the ledger after a sweep', () => {
     ).toEqual([['m-1', 'm-2', 'm-3', 'm-4', 'm-6']]);
   });
 
-  it('is left alone in a dry run, under a pause, and if the cluster did not answer', async () => {
+  it('is not changed in a dry run, during a pause, or if the cluster did not answer', async () => {
     expect(await showing([], { policy: { ...defaultPolicy, dryRun: true } })).toEqual([]);
     expect(await showing([], { policy: { ...defaultPolicy, paused: 'holidays' } })).toEqual([]);
     expect(await showing([], {}, { blue: { suspects: () => Promise.reject(new Unavailable('x')) } })).toEqual([]);
@@ -530,7 +530,7 @@ describe('the ledger after a sweep', () => {
     ['what a Node that is gone left', { because: 'node-missing' as const }, []],
     ['a silent Node', {}, [[]]],
     ['a label', { because: 'labelled' as const }, [[]]],
-  ])('is left alone if %s may be any machine’s', async (_, change, expected) => {
+  ])('is not changed if %s may belong to any machine', async (_, change, expected) => {
     const nameless = suspect('node-1', { identitySources: [], ...change });
     const look = async () => cluster({ node: null, volumes: [volume({ attachment: attachment() })] });
     expect(await showing([nameless], {}, { blue: { look } })).toEqual(expected);

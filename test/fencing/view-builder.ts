@@ -21,7 +21,7 @@ export const ago = (ms: number): string => new Date(NOW - ms).toISOString();
 
 export const machineOf = (source: IdentitySource): string | null =>
   source.value.startsWith('m-') ? source.value : null;
-/** A systemUUID can be read in two ways. */
+/** A systemUUID can be written in two ways. */
 export const incarnationsOf = ({ source, value }: IdentitySource): readonly string[] =>
   source === 'systemUUID' ? [value, `${value}-swapped`] : [];
 export const diskOf = (volume: VolumeHandle): string | null =>
@@ -42,7 +42,7 @@ export const machine = (change: Partial<MachineFacts> = {}): MachineFacts => ({
   ...change,
 });
 
-/** By default an annotation of a Node, or of a Pod. */
+/** By default, an annotation of a Node or of a Pod. */
 export const optOut = (says: string, by: OptOut['by'] = 'annotation'): OptOut => ({
   by,
   key: `opt-out-${by}`,
@@ -163,7 +163,7 @@ export const cluster = (change: Partial<ClusterFacts> = {}): ClusterFacts => ({
   ...change,
 });
 
-/** No other Node is out of reach, and none names the machine. */
+/** No other Node is unreachable, and none names the machine. */
 export const alone: SurveyOfClusters = {
   unreachable: ['node-a'],
   zone: ['node-a', 'node-b'],

@@ -7,11 +7,11 @@ import { attachment, cluster, machine, marked, NOW, volume } from './view-builde
 
 /** What a wait costs, counted in calls, while Kubernetes detaches the volumes of one Node. */
 
-/** The calls of a look without those for volumes. */
+/** The calls of a look, without those for volumes. */
 const LOOK_ITSELF = 7;
 const VOLUMES = 25;
 
-/** A clock that only sleeps move. */
+/** A clock that moves only while something sleeps. */
 const sleepingClock = (): Clock => {
   let mono = 0;
   return {
@@ -33,7 +33,9 @@ const going = (name: string): VolumeFacts =>
 const node = marked({ volumes: [], pods: [] });
 const unchanged = { uid: node.uid, recordText: node.recordText, taints: node.taints, lease: null };
 
-/** The calls of one run, each with its time. A look asks once for a volume that stands, and twice for any other. */
+/**
+ * The calls of one run, each with its time. A look makes one call for an attachment that exists, and two for any other.
+ */
 const countingPorts = (goneAt: ReadonlyMap<string, number>) => {
   const clock = sleepingClock();
   const calls: number[] = [];
@@ -58,7 +60,7 @@ const countingPorts = (goneAt: ReadonlyMap<string, number>) => {
   });
   const cloud = cloudThat({
     look: async (_, { disks }) => {
-      // A look with disks is part of a whole look.
+      // A look with disks is part of a look at everything.
       if (!disks) count(1);
       return [machine({ disks: [] })];
     },
@@ -66,7 +68,7 @@ const countingPorts = (goneAt: ReadonlyMap<string, number>) => {
   return { ports: portsThat({ clusters: [blue], cloud, clock }), calls, clock };
 };
 
-/** Waits until the volumes are gone, one each `every` ms. Counts the calls between the first and the last look. */
+/** Waits until the volumes are gone, one every `every` ms. Counts the calls between the first and the last look. */
 const waited = async (every: number, order: (nth: number) => number) => {
   const goneAt = new Map(
     Array.from({ length: VOLUMES }, (_, nth) => [`volume-${nth}`, 1_000 + every * order(nth)] as const),
@@ -88,14 +90,14 @@ describe('a wait for 25 attachments', () => {
     [500, 1_000, 2_000, 5_000].map((every) => [every, name, order] as const),
   );
 
-  it.each(cases)('costs at most a look and two calls a second if one goes each %i ms, %s', async (every, _, order) => {
+  it.each(cases)('costs at most a look and two calls a second if one goes every %i ms, %s', async (every, _, order) => {
     const { outcome, calls, seconds, late } = await waited(every, order);
     expect(outcome).toBe('fenced');
     expect(calls).toBeLessThanOrEqual(LOOK_ITSELF + 2 * VOLUMES + 2 * seconds);
     expect(late).toBeLessThanOrEqual(2_000);
   });
 
-  it('ends soon after all of them go at once', async () => {
+  it('ends soon after all of them go at the same time', async () => {
     expect(await waited(0, () => 0)).toMatchObject({ outcome: 'fenced', calls: 2, late: 25 });
   });
 });

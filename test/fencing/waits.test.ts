@@ -7,7 +7,7 @@ import type { Memory, View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { ago, attachment, cluster, machine, marked, node, NOW, pod, view, volume } from './view-builder.ts';
 
-/** How long a fence waits for what goes away by itself, and what it says in the meantime. */
+/** How long a fence waits for what goes by itself, and what it says meanwhile. */
 
 const fencing = (change: Partial<View['cluster']>, memory: Partial<Memory> = {}, rest: Partial<View> = {}): View =>
   view({
@@ -21,14 +21,14 @@ const waits = (given: View) => {
   return decision.do === 'wait' ? `${decision.because.code}: ${decision.because.says}` : decision.do;
 };
 
-it('looks come quickly at first and slowly later', () => {
+it('looks are frequent at first and rare later', () => {
   const after = (polls: number) => pollDelay(fencing({}, { polls }));
   expect(after(0)).toBe(timing.pollShortest);
   expect(after(2)).toBe(Math.round(timing.pollShortest * 1.33 ** 2));
   expect(after(99)).toBe(timing.pollLongest);
 });
 
-describe('pods that go', () => {
+describe('a wait for pods', () => {
   const going = (name: string, change: Partial<PodFacts> = {}): PodFacts =>
     pod({ name, uid: name, deleting: true, volumes: [], ...change });
   const using = { volumes: ['a-driver^disk-1'] };
@@ -39,12 +39,12 @@ describe('pods that go', () => {
         { sinceLook: new Set(pods.map(({ uid }) => `delete-pod ${uid}`)), ...memory },
       ),
     );
-  it('are counted', () => {
+  it('counts them', () => {
     expect(wait([going('a')])).toBe('pods-going: 1 pod is being deleted');
     expect(wait([going('a'), going('b')])).toBe('pods-going: 2 pods are being deleted');
   });
 
-  it('are looked at less often, the more volumes a look reads', () => {
+  it('has fewer looks, the more volumes a look reads', () => {
     const held = { pods: [going('a')], node: marked({ pods: [going('a')] }) };
     const lasts = (volumes: number, polls: number) => {
       const memory = { sinceLook: new Set(['delete-pod a']), polls };
@@ -56,7 +56,7 @@ describe('pods that go', () => {
     expect(lasts(100, 0)).toBe(timing.pollShortest);
   });
 
-  it('are named if finalizers hold them', () => {
+  it('names them if finalizers hold them', () => {
     const held = ['a', 'b'].map((name) => going(name, { finalizers: true }));
     const memory = {
       deleted: new Map(held.map(({ uid }) => [uid, { origin: uid, at: 0 }])),
@@ -75,7 +75,7 @@ describe('pods that go', () => {
     );
   });
 
-  it('are named if something recreates them with a volume', () => {
+  it('names them if something recreates them with a volume', () => {
     const late = going('late', { ...using, deleting: false });
     const given = fencing(
       { pods: [late], node: marked() },
@@ -87,14 +87,14 @@ describe('pods that go', () => {
   });
 });
 
-describe('attachments that go', () => {
+describe('a wait for attachments that are being deleted', () => {
   const deleting = (name: string, detachError: string | null = null) =>
     volume({
       key: name,
       attachmentName: name,
       attachment: attachment({ name, uid: name, deletingSince: NOW, detachError }),
     });
-  it('are named, with what their driver says', () => {
+  it('names them, with the message of their driver', () => {
     const wait = (...volumes: View['cluster']['volumes']) => waits(fencing({ node: marked(), volumes }));
     expect(wait(deleting('a'))).toBe('attachments-going: Kubernetes detaches 1 volume (a)');
     const busy = { ...deleting('b', 'no'), handle: 'disk-2' };
@@ -104,16 +104,16 @@ describe('attachments that go', () => {
   });
 });
 
-describe('disks that go', () => {
+describe('a wait for disks', () => {
   const attached = (keep: string | null) => ({
     machine: machine({ disks: [{ disk: 'disk-1', state: 'attached', keep }] }),
   });
   const free = { volumes: [volume({ attachment: null })] };
   it.each([
-    ['are waited for', fencing(free, {}, attached(null)), 'wait disks-going'],
-    ['... but not if they stay with the machine', fencing(free, {}, attached('it is the root disk')), 'park'],
+    ['happens while they are attached', fencing(free, {}, attached(null)), 'wait disks-going'],
+    ['does not happen if they stay with the machine', fencing(free, {}, attached('it is the root disk')), 'park'],
     [
-      '... and not if the policy forbids to detach them',
+      'does not happen if the policy forbids to detach them',
       fencing(free, {}, { ...attached(null), policy: { ...defaultPolicy, detach: 'never' } }),
       'park',
     ],
@@ -127,7 +127,7 @@ it('a nudge is waited for until it is to be removed', () => {
   expect(decide(fencing({ volumes: [nudged] }, memory))).toMatchObject({ do: 'wait', ms: timing.nudge - 500 });
 });
 
-describe('a wait for attachments', () => {
+describe('how long a wait for attachments lasts', () => {
   const until = (change: Partial<View['cluster']>, memory: Partial<Memory> = {}, rest: Partial<View> = {}) => {
     const decision = decide(fencing({ node: marked(), ...change }, memory, rest));
     return decision.do === 'wait' ? { ms: decision.ms, until: decision.until } : decision.do;
@@ -135,34 +135,34 @@ describe('a wait for attachments', () => {
   const leaving = attachment({ deletingSince: NOW - 1_000 });
   const volumes = [volume({ attachment: leaving })];
   const { now } = view();
-  it('ends with them, and otherwise lasts until everything is looked at again', () => {
+  it('until they are gone, or until everything is read again', () => {
     expect(until({ volumes }, {}, { policy: { ...defaultPolicy, detach: 'never' } })).toEqual({
       ms: timing.lookAgain,
       until: { attachments: [leaving], deletedBy: now.mono + timing.attachmentLingers, fewTellAll: true },
     });
   });
 
-  it('ends when a detach through the cloud is to be forced', () => {
+  it('until a detach through the cloud is to be forced', () => {
     const late = volume({ attachment: attachment({ deletingSince: NOW - 60_000 }) });
     const asked = { takenAt: new Map([['detach-disk m-1 disk-1 plain', now.mono - 13_000]]) };
     const attached = { machine: machine() };
     expect(until({ volumes: [late] }, asked, attached)).toMatchObject({ ms: timing.plainDetach - 13_000 });
   });
 
-  it('ends with all of them once a look has shown that they do not all go at once', () => {
+  it('until all are gone, once a look has shown that they go one by one', () => {
     expect(until({ volumes }, { polls: 1 })).toMatchObject({ until: { fewTellAll: false } });
     const busy = { machine: machine({ disks: [], power: 'stopping', offUnderOperation: true }) };
     expect(until({ volumes }, { polls: 1 }, busy)).toMatchObject({ until: { fewTellAll: false } });
   });
 
-  it('ends when a disk is to be detached through the cloud', () => {
+  it('until a disk is to be detached through the cloud', () => {
     const soon = volume({ attachment: attachment({ deletingSince: NOW - timing.detachStuck + 3_000 }) });
     expect(until({ volumes: [soon] })).toMatchObject({ ms: 3_000 });
     const late = volume({ attachment: attachment({ deletingSince: NOW - 60_000 }) });
     expect(until({ volumes: [late] })).toMatchObject({ ms: timing.lookAgain });
   });
 
-  it('lasts longer, the more volumes a look reads', () => {
+  it('longer, the more volumes a look reads', () => {
     const many = Array.from({ length: 25 }, (_, nth) =>
       volume({ key: `disk-${nth}`, attachment: attachment({ name: `${nth}`, deletingSince: NOW - 1_000 }) }),
     );
@@ -173,14 +173,14 @@ describe('a wait for attachments', () => {
     expect(until({ volumes: released.slice(0, 8) }, {}, never)).toMatchObject({ ms: 22_000 });
   });
 
-  it('also lasts for an operation on the machine, which is their detach', () => {
+  it('also during an operation on the machine, because that is their detach', () => {
     const busy = { machine: machine({ disks: [], power: 'stopping', offUnderOperation: true }) };
     expect(until({ volumes }, {}, busy)).toEqual({
       ms: timing.lookAgain,
       until: { attachments: [leaving], deletedBy: Infinity, fewTellAll: true },
     });
     expect(until({ volumes, pods: [pod()] }, {}, busy)).toEqual({ ms: timing.pollShortest, until: null });
-    // Before the mark, nothing detaches, and the mark waits for the end of the operation.
+    // Before the mark, nothing is being detached, and the mark waits for the end of the operation.
     const mixed = [...volumes, volume({ key: 'disk-2', attachment: attachment({ name: 'two' }) })];
     const wanting = [pod({ volumes: ['disk-2'] })];
     expect(until({ node: node(), volumes: mixed, pods: wanting }, {}, busy)).toEqual({
@@ -189,7 +189,7 @@ describe('a wait for attachments', () => {
     });
   });
 
-  it('ends when Kubernetes has not begun to delete the first of them after three seconds', () => {
+  it('only three seconds if Kubernetes has not begun to delete the first of them by then', () => {
     const since = (...ages: readonly number[]) => ({
       unwanted: new Map(ages.map((age, nth) => [`disk-${nth}`, now.mono - age])),
     });

@@ -5,7 +5,7 @@ import type { MachineFacts } from '../../fencing/model/machine.ts';
 import type { NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import { cluster, machine, node, volume, view } from './view-builder.ts';
 
-/** A fence of ours that Cloudfence cannot end by itself: the refusal names the command with which a person ends it. */
+/** A fence that Cloudfence cannot end by itself. The refusal names the command with which a person ends it. */
 
 const PARKED = { outOfService: false, ours: false, quarantine: true };
 

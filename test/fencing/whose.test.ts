@@ -4,7 +4,7 @@ import type { DiskHolders } from '../../fencing/model/machine.ts';
 import { keepOwnVolumes, volumesOfUnknownOwner } from '../../fencing/loop/look.ts';
 import { attachment, cluster, pod, record, volume } from './view-builder.ts';
 
-/** A cloud whose driver notes the Node's name, and one whose driver notes the machine. */
+/** One cloud whose driver writes the name of the Node into an attachment, and one whose driver writes the machine. */
 const identityRules = {
   name: 'cloud',
   machineOf: ({ value }: { readonly value: string }) => (value.startsWith('m-') ? value : null),
@@ -42,7 +42,7 @@ const own = (facts: ClusterFacts, holdings: readonly DiskHolders[]) =>
 const held = (disk: string, ...by: readonly string[]): DiskHolders => ({ disk, by });
 
 describe('attachments to a Node that is gone', () => {
-  it('mean nothing if they name no machine, unless one of them names this machine or a fence named them before', () => {
+  it('are ignored if they name no machine, unless one of them names this machine or a fence named them before', () => {
     const [a, b] = [attached('a', 'n'), attached('b', 'n')];
     expect(volumesOfUnknownOwner(left([a, b]), whose)).toEqual([a, b]);
     expect(volumesOfUnknownOwner(left([a, attached('c', 'm-1')]), whose)).toEqual([]);
@@ -76,7 +76,7 @@ describe('attachments to a Node that is gone', () => {
     expect(own(left([wanted('a'), wanted('b')]), [held('a', 'm-1'), held('b')])).toEqual(['a', 'b']);
   });
 
-  it('bring the pods that use them along', () => {
+  it('bring in the pods that use them', () => {
     const facts = left(
       [attached('a', 'n'), volume({ handle: 'unattached', key: 'disks^unattached', attachment: null })],
       [user('of-a', 'a', 'unattached')],
@@ -86,7 +86,7 @@ describe('attachments to a Node that is gone', () => {
     expect(keepOwnVolumes(facts, silent, whose, [held('a', 'm-1')])).toEqual(facts);
   });
 
-  it('are left out alone if they are another’s: what the fence, its pods, or its own attachments name stays', () => {
+  it('of another machine are omitted alone: what the fence, its pods, or its own attachments name stays', () => {
     const noted = (handle: string) => ({
       driver: 'disks',
       handle,

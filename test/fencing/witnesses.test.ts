@@ -9,12 +9,12 @@ const unknown = (change: Partial<ClusterFacts>) =>
   view({ machine: machine({ power: 'missing', generation: null }), cluster: cluster(change) });
 
 describe('a witness', () => {
-  it('is a disk that Kubernetes saw attached to the machine, with its attachment', () => {
+  it('is a disk that Kubernetes saw attached to the machine, and has its attachment', () => {
     const seen = unknown({ node: node(), volumes: [volume()] });
     expect([witnessDisks(seen), witnessAttachments(seen)]).toEqual([['disk-1'], ['va-uid']]);
   });
 
-  it('has no attachment if only the status of the Node reports it', () => {
+  it('has no attachment if only the status of the Node names it', () => {
     const reported = unknown({ node: node(), volumes: [volume({ attachment: null, reported: true })] });
     expect([witnessDisks(reported), witnessAttachments(reported)]).toEqual([['disk-1'], []]);
   });
@@ -23,19 +23,19 @@ describe('a witness', () => {
     expect(witnessDisks(unknown({ node: node(), volumes: [volume(), volume()] }))).toEqual(['disk-1']);
   });
 
-  it('is no volume whose driver has no disks in this cloud', () => {
+  it('is not a volume whose driver has no disks in this cloud', () => {
     const other = unknown({ node: node(), volumes: [volume({ handle: 'share-1' })] });
     expect([witnessDisks(other), witnessAttachments(other)]).toEqual([[], []]);
   });
 });
 
-describe('a fence may have freed the disks', () => {
+describe('whether a fence may have freed the disks', () => {
   const reported = [volume({ attachment: null, reported: true })];
 
   it.each([
     ['with its label', marked()],
     ['although someone removed its label', marked({}, { label: null })],
-  ])('if its machine was there when it began, %s', (_, standing) => {
+  ])('yes, if its machine was there when it began, %s', (_, standing) => {
     const fenced = unknown({ node: standing, volumes: reported });
     expect(mayHaveFreed(fenced)).toBe(true);
     expect(witnessDisks(fenced)).toEqual([]);
@@ -45,7 +45,7 @@ describe('a fence may have freed the disks', () => {
     ['no Node', null],
     ['no fence', node()],
     ['a fence that began without its machine', marked({ generation: null })],
-  ])('but not with %s', (_, standing) => {
+  ])('no, with %s', (_, standing) => {
     expect(mayHaveFreed(unknown({ node: standing, volumes: reported }))).toBe(false);
   });
 });
@@ -56,7 +56,7 @@ it.each([
   ['lifted', false],
   ['releasing', false],
 ] as const)(
-  'a fence without a generation began without its machine, unless the machine was seen since: %s',
+  'a fence without a generation may have freed the disks only if the machine was seen since: %s',
   (phase, began) => {
     expect(beganWithoutMachine(record({ generation: null, phase }))).toBe(began);
     expect(beganWithoutMachine(record({ phase }))).toBe(false);
