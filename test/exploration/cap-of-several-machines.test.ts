@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { permissionCheckOf, smallScenarios, unsafeScenarios } from './cap-of-several-machines.ts';
 import { exploreOrders } from './ledger-orders.ts';
 
-/** Many in one process take turns at the API server of the sandbox, so they take longer than other tests. */
+/** Many of them in one process take turns at the API server of the sandbox, so they take longer than other tests. */
 const LASTS = { timeout: 120_000 };
 
 describe('several machines under one cap, in every order of their calls', () => {
@@ -13,7 +13,7 @@ describe('several machines under one cap, in every order of their calls', () => 
   });
 
   it.each(unsafeScenarios.map((scenario) => [scenario.says, scenario] as const))(
-    'would break: %s',
+    'breaks as an unsafe variant: %s',
     LASTS,
     async (_, scenario) => {
       const { broken } = await exploreOrders(scenario, permissionCheckOf(scenario));

@@ -45,7 +45,7 @@ const together =
     await Promise.all(scripts.map((script) => script(cluster, report)));
   };
 
-/** Records the end of every fence whose machine shows no trace in the cluster. */
+/** Writes the end of every fence whose machine has left no trace in the cluster. */
 const sweeps =
   (...showing: readonly string[]): Script =>
   (cluster) =>
@@ -63,9 +63,9 @@ const entry = (machine: string, begun: number, finished: boolean): LedgerEntry =
 
 export interface CapScenario extends LedgerScenario {
   readonly says: string;
-  /** The machines whose entries may be finished although no process of the scenario fences them. */
+  /** The machines whose entries may be finished, although no process of the scenario fences them. */
   readonly vanished: readonly string[];
-  /** How many machines of the window have been admitted in the end. */
+  /** How many machines of the window have been admitted at the end. */
   readonly places: number;
 }
 
@@ -81,7 +81,7 @@ const scenario = (says: string, processes: readonly Script[], change: Partial<Ca
   ...change,
 });
 
-/** Small enough for each run of the tests. */
+/** Small enough to run with each `npm test`. */
 export const smallScenarios: readonly CapScenario[] = [
   scenario('Two machines stop, one place is left, and one call goes wrong.', [fences('i-1'), fences('i-2')], {
     ledger: (now) => ({
@@ -135,7 +135,7 @@ const countOf = ({ entries, counted }: LedgerState): number =>
 
 const unfinishedIn = ({ entries }: LedgerState): number => entries.filter(({ finished }) => !finished).length;
 
-/** Says when the cap does not hold, and when a place stays empty that a machine waits for. */
+/** Says when the cap does not hold, and when a place stays empty although a machine waits for one. */
 export const permissionCheckOf = ({ vanished, places }: CapScenario): Judge => ({
   always: ({ ledger, admitted }, before) => {
     const began = admitted.filter((machine) => !before?.admitted.includes(machine));
@@ -153,7 +153,7 @@ export const permissionCheckOf = ({ vanished, places }: CapScenario): Judge => (
     countOf(ledger) === places ? null : `${countOf(ledger)} machines were admitted in the end, and not ${places}`,
 });
 
-/** The processes above, unsafe. Each has to break. */
+/** The same processes, made unsafe. Each has to break. */
 export const unsafeScenarios: readonly CapScenario[] = [
   scenario(
     'No write names the version that was read.',

@@ -15,24 +15,24 @@ import {
 } from '../../providers/gcp/power.ts';
 
 /**
- * The three clouds. Each says about a small world's machine what its API says, in the API's own form, and the provider's
- * own functions read it. So the proof rules that are explored are those that are shipped.
+ * The three clouds. Each describes the machine of a small world as its API does, and the shipped functions of its
+ * provider read that. So the exploration tests the proof rules that are shipped.
  */
 
 export type MachinePower = 'running' | 'stopping' | 'off' | 'starting' | 'gone' | 'forgotten';
 
-/** What a cloud's answer depends on. */
+/** What the answer of a cloud depends on. */
 export interface Shown {
   readonly power: MachinePower;
-  /** Counts the machines that have had this name. */
+  /** The number of machines that have had this name. */
   readonly incarnation: number;
-  /** Counts the starts. */
+  /** The number of starts. */
   readonly boot: number;
   /** The machine hibernates, or is in hibernation. */
   readonly hibernates: boolean;
-  /** The guest shut itself down. */
+  /** The guest has shut itself down. */
   readonly byGuest: boolean;
-  /** Counts the detaches. */
+  /** The number of detaches. */
   readonly detaches: number;
   readonly hasDisk: boolean;
 }
@@ -44,18 +44,18 @@ export interface ExploredCloud {
   readonly driver: string;
   readonly providerID: string;
   readonly providerIDOfAnother: string;
-  /** What the firmware says, for each machine that has had this name. */
+  /** What the firmware reports, for each machine that has had this name. */
   readonly systemUUIDs: readonly string[];
-  /** The machine as the driver notes it on an attachment. */
+  /** The name of the machine that the driver writes into an attachment. */
   readonly attachedTo: IdentitySource;
-  /** The same for another machine whose Node has this name. Azure's driver notes the name alone. */
+  /** The same for another machine whose Node has this name. The driver of Azure writes only the name. */
   readonly attachedToAnother: IdentitySource;
   /** Whether a detach changes the generation. */
   readonly countsDetaches: boolean;
   readonly facts: (shown: Shown) => MachineFacts;
 }
 
-/** A time for a number, long before every exploration, so that it does not age. */
+/** A time for each number. It is long before every exploration, so it does not age. */
 const dateOf = (number: number): Date => new Date(Date.UTC(2020, 0, 1 + number));
 
 const NODE_ID = 'i-0123456789abcdef0';
@@ -71,7 +71,7 @@ const EC2_STATES = {
   gone: 'terminated',
 } as const;
 
-/** EC2's word for why a machine stops. One that can hibernate, and stops plainly, says so. */
+/** The reason that EC2 gives for a stop. A machine that can hibernate and stops plainly has its own reason. */
 const reasonOf = ({ byGuest, hibernates }: Shown): string => {
   if (hibernates) return 'Client.UserInitiatedHibernate';
   return byGuest ? 'Client.InstanceInitiatedShutdown' : 'Client.UserInitiatedShutdown';
@@ -81,7 +81,7 @@ const instanceOf = (shown: Shown & { readonly power: keyof typeof EC2_STATES }):
   InstanceId: NODE_ID,
   State: { Name: EC2_STATES[shown.power] },
   StateReason: { Code: reasonOf(shown) },
-  // EC2 gives no time if the guest, or EC2 itself, stops the machine.
+  // EC2 gives no time if the guest or EC2 itself stops the machine.
   StateTransitionReason: shown.byGuest ? '' : 'User initiated (2020-01-01 00:00:00 GMT)',
   HibernationOptions: { Configured: shown.hibernates },
   LaunchTime: dateOf(shown.boot),
@@ -178,7 +178,7 @@ const dataDisk = ({ hasDisk }: Shown): Disk => ({
   ...(hasDisk && { managedBy: VM_ID }),
 });
 
-/** `managed` says whether ARM shows the OS disk, whose handover tells boots apart. */
+/** `managed` says whether ARM shows the OS disk, whose change of owner distinguishes boots. */
 const arm = (managed: boolean): ExploredCloud => ({
   identityRules: {
     name: 'azure',

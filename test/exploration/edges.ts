@@ -44,9 +44,9 @@ import { stepInWords, TIME_PASSES } from './story.ts';
 import type { World } from './world.ts';
 
 /**
- * What may happen next, in every state. Each distinct world, run, and step is kept once and has a number. A state is a
- * world and the runs in it. So what a run does after an answer is computed once, in however many states it gets that
- * answer.
+ * What may happen next in every state. Each distinct world, run, and step is stored once, under a number. A state is a
+ * world and the runs in it. So the next command of a run after an answer is computed only once, however many states
+ * contain that answer.
  */
 
 const NOBODY = 0;
@@ -65,7 +65,7 @@ export const numbersOf = (scenario: Scenario) => {
 
 export type Numbers = ReturnType<typeof numbersOf>;
 
-/** What a world, or a run in it, becomes. `wrote` says whether someone wrote the Node. */
+/** The next state of a world, or of a run in it. `wrote` says whether someone wrote to the Node. */
 interface WorldEdge {
   readonly says: string;
   readonly world: number;
@@ -83,7 +83,7 @@ const edgeTo = ({ worlds }: Numbers, before: World, { says, world, breaks }: Cha
   breaks,
 });
 
-/** What everybody but the runs may do. */
+/** What everybody except the runs may do. */
 const changeEdges = (numbers: Numbers) => {
   const known = onceFor<readonly WorldEdge[]>();
   return (number: number): readonly WorldEdge[] =>
@@ -93,7 +93,7 @@ const changeEdges = (numbers: Numbers) => {
     });
 };
 
-/** What a run learns from the answers of the world. */
+/** What a run may read of the world. */
 const answerEdges = ({ scenario, worlds, runs, answers }: Numbers) => {
   const asked = onceFor<readonly Question[]>();
   const answered: Readonly<Record<Question, ReturnType<typeof onceFor<number | null>>>> = {
@@ -161,7 +161,7 @@ const answerEdges = ({ scenario, worlds, runs, answers }: Numbers) => {
       .flat();
 };
 
-/** What a call that is about to be sent may come to: its effect, with an answer or without, or a failure. */
+/** What may happen to a call that is about to be sent: it has its effect, with or without an answer, or it fails. */
 const actEdges = (numbers: Numbers) => {
   const { scenario, worlds, runs, steps } = numbers;
   const stepOf = onceEach<number>();

@@ -3,7 +3,7 @@ import { registerHooks } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Edit } from './unsafe-variants.ts';
 
-/** Loads our modules once more, with edits of their text. The libraries are loaded once. */
+/** Loads the modules of Cloudfence again, with edits of their text. The libraries are loaded only once. */
 
 const root = new URL('../..', import.meta.url);
 const PARAMETER = 'variant';
@@ -50,7 +50,7 @@ registerHooks({
   },
 });
 
-/** Returns what the module exports if these edits are made in it and in what it imports. */
+/** Returns the exports of the module after these edits in it, and in what it imports. */
 export const importEdited = async (path: string, edits: readonly Edit[]): Promise<unknown> => {
   const edition: Edition = { edits, applied: new Set() };
   const number = editions.push(edition) - 1;

@@ -7,16 +7,16 @@ import { attachmentIn, NEIGHBOR, nodeObject, podIn } from './facts.ts';
 import { isToBegin } from './story.ts';
 import { detached, isAskedOfEarlierNode, isUp, type NodeState, withMachine, type World } from './world.ts';
 
-/** What a step does to a world. The patches of the Node are those that Cloudfence sends. */
+/** What a step does to a world. The patches of the Node are the ones that Cloudfence sends. */
 
-/** A name comes back after so many others. By then, nobody remembers it. */
+/** The number of fence names. After the last one, the first is used again. By then, nothing remembers it. */
 const NAMES = 3;
 
 const nextFence = ({ latestFence }: Pick<World, 'latestFence'>): number => (latestFence % NAMES) + 1;
 
 /**
- * Returns the step with a name for the fence that it begins. Runs have random ids, so no two fences have the same name.
- * Here, a number is the name, and runs that differ only in their ids are the same.
+ * Returns the step with the name of the fence that it begins. Runs have random ids, so no two fences have the same
+ * name. Here, the name is a number, so runs that differ only in their ids are the same.
  */
 export const named = (world: Pick<World, 'latestFence'>, step: Step): Step =>
   'record' in step && step.record && isToBegin(step.record.fence)

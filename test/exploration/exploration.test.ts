@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { exploreNamed } from './named.ts';
 
-/** Small enough for every run of the tests, and more than a million states together. */
+/** Small enough to run with each `npm test`. Together, they have more than a million states. */
 const NAMES = [
   'two-runs-after-the-mark',
   'stop',
@@ -18,8 +18,8 @@ const NAMES = [
   'google-stop',
 ];
 
-describe('an exploration of the shipped rules and loop', () => {
-  it('exhausts more than a million states, and nothing breaks', () => {
+describe('the exploration of the shipped rules and loop', () => {
+  it('exhausts more than a million states, and no invariant breaks', () => {
     const found = NAMES.map((name) => ({ name, ...exploreNamed(name) }));
     expect(found.filter(({ story }) => story !== null)).toEqual([]);
     expect(found.filter(({ exhausted }) => !exhausted)).toEqual([]);

@@ -5,6 +5,6 @@ import { exploreNamed } from './named.ts';
 /** A thread that explores one scenario. */
 
 const { name, most } = z.object({ name: z.string(), most: z.number().nullable() }).parse(workerData);
-// Another thread of this process has no origin.
+// A thread of this process has no origin.
 // oxlint-disable-next-line unicorn/require-post-message-target-origin
 parentPort?.postMessage(exploreNamed(name, most ?? Infinity));

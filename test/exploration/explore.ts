@@ -23,43 +23,43 @@ import { type Assumption, isUp, tickLater, type World } from './world.ts';
 
 export interface Scenario {
   readonly name: string;
-  /** One sentence about what may happen in it. */
+  /** One sentence about what may happen. */
   readonly says: string;
-  /** Makes the world in which it begins. */
+  /** Creates the world in which it begins. */
   readonly start: () => World;
   readonly cloud: ExploredCloud;
-  /** How many runs there may be at once. */
+  /** The highest number of runs at the same time. */
   readonly runs: 1 | 2;
   /**
-   * Whose answers may be on their way for any time. A question is answered at any moment after it was asked. The
-   * attachments are read when the rest of the cluster has been read.
+   * The questions whose answers may take any time. Such an answer is given at any moment after the question. The
+   * attachments are read after the rest of the cluster.
    */
   readonly slow: Slow;
   readonly policy: Policy;
   readonly assumption: Assumption;
 }
 
-/** What happens to a world, and what that breaks. */
+/** What happens to a world, and which invariant that breaks. */
 export interface Change {
   readonly says: string;
   readonly world: World;
   readonly breaks: Invariant | null;
 }
 
-/** Returns the world a tick later. */
+/** Returns the world one tick later. */
 export const worldLater = (world: World, assumption: Assumption): World => {
   const later = tickLater(world, assumption);
   return { ...later, node: afterTime(later.node, TICK_MS) };
 };
 
-/** Returns what everybody but the runs may do. */
+/** Returns what everybody except the runs may do. */
 export const changesOf = (world: World, scenario: Scenario): readonly Change[] =>
   events.flatMap(({ says, happens }) => {
     const after = happens(world, scenario);
     return after ? [{ says, world: after, breaks: brokenIn(world, after) }] : [];
   });
 
-/** What a run may learn next. It depends on the world only through the answer. */
+/** What a run may read next. The world has an influence on that only through the answer. */
 export type Question =
   | 'machine'
   | 'stale machine'
@@ -80,12 +80,12 @@ export type Answer =
   | { readonly to: 'witness'; readonly value: Witness }
   | { readonly to: 'survey-connectivity'; readonly value: SurveyOfClusters }
   | { readonly to: 'reserve'; readonly value: Admission; readonly recheck: Recheck }
-  /** What was on its way is received. */
+  /** An answer that was on its way is received. */
   | { readonly to: 'arrival' };
 
 const NOTHING: Half = { machine: null, cluster: null };
 
-/** Returns the questions whose answers move the run on. Empty for a run that does not wait for an answer. */
+/** Returns the questions for whose answers the run waits. Empty for a run that does not wait for an answer. */
 export const questionsOf = (run: RunAt): readonly Question[] => {
   if (run.at === 'answer') return ['arrival'];
   if (run.at !== 'question' && run.at !== 'look') return [];
@@ -100,13 +100,13 @@ export const questionsOf = (run: RunAt): readonly Question[] => {
   ];
 };
 
-/** Returns whether the answer to a question may be on its way for a while. */
+/** Returns whether the answer to this question may be on its way for a while. */
 export const mayTakeTime = (question: Question, { slow }: Pick<Scenario, 'slow'>): boolean => {
   if (question === 'stale machine') return slow.has('machine');
   return question !== 'attachments' && question !== 'reserve' && question !== 'arrival' && slow.has(question);
 };
 
-/** The cluster has other Nodes in the same zone, which are reachable. */
+/** The cluster has other Nodes in the same zone, and they are reachable. */
 const surveyOf = (world: World, cloud: ExploredCloud): SurveyOfClusters => {
   const isFresh = world.connected && world.lease.age < 2;
   const nodes = nodesIn(world, cloud);
@@ -159,10 +159,10 @@ export const answerIn = (world: World, to: Question, cloud: ExploredCloud): Answ
   }
 };
 
-/** A run that waits for an answer, whether someone has answered yet or not. */
+/** A run that waits for an answer, whether that answer has been given or not. */
 export type Waiting = Extract<RunAt, { at: 'question' | 'look' | 'answer' }>;
 
-/** The run after an answer, with a sentence about it. */
+/** The run after an answer, with a sentence about the answer. */
 export interface Reply {
   readonly says: string;
   readonly run: RunAt;
@@ -172,7 +172,7 @@ const halfOf = (run: Asking): Half => (run.at === 'look' ? run.half : NOTHING);
 
 const IN_TRANSIT = ', and the answer is on its way';
 
-/** Returns the run after an answer to its question, which it has received, or which is on its way. */
+/** Returns the run after an answer to its question. The answer is received, or is on its way. */
 export const replyTo = (run: Waiting, answer: Answer, arrives: boolean): Reply => {
   if (run.at === 'answer') return { says: 'receives the answer', run: learned(run.known, run.command, run.result) };
   const { known, command, askedAt } = run;
@@ -227,7 +227,7 @@ const reserved = (
   return { to: 'reserve', value, recheck: clears && { value: recheck, requestedAt: NOW, step: clears.step } };
 };
 
-/** Returns what the run is about to do, in words. */
+/** Returns the next command of the run, in words. */
 export const doesNext = (run: RunAt): string => {
   switch (run.at) {
     case 'act':
@@ -245,17 +245,17 @@ export const doesNext = (run: RunAt): string => {
   }
 };
 
-/** Returns the machine's boot as the cloud names it. */
+/** Returns the boot of the machine, as the cloud names it. */
 const generationIn = (world: World, { cloud }: Scenario): string | null => machineFacts(world, false, cloud).generation;
 
-/** What a run that ends, or waits, has seen of a machine that runs, or that is kept in memory. */
+/** What a run saw, before it ended or waits, of a machine that runs or whose memory is kept. */
 export interface Sweep {
   readonly generation: string | null;
-  /** Whether it saw our out-of-service taint on the Node. */
+  /** Whether the run saw our out-of-service taint on the Node. */
   readonly sawTaint: boolean;
 }
 
-/** Returns what the run saw of such a machine before it ended or waits. Null if it continues, or saw else. */
+/** Returns what the run saw of such a machine before it ended or waits. Null if it continues, or saw another one. */
 export const sweepBy = (run: RunAt): Sweep | null => {
   const { machine, cluster } = run.known;
   return (run.at === 'end' || run.at === 'sleep') &&
@@ -265,8 +265,8 @@ export const sweepBy = (run: RunAt): Sweep | null => {
 };
 
 /**
- * Returns the world after the sweep: it is done for the present boot, if it saw this boot. A sweep that read the Node
- * before our taint was set does not count.
+ * Returns the world after a sweep. The sweep has handled the present boot if it saw that boot. A sweep that read the
+ * Node before our taint was set does not count.
  */
 export const sweptBy = (world: World, { generation, sawTaint }: Sweep, scenario: Scenario): World =>
   generationIn(world, scenario) === generation && (sawTaint || !world.node || !isTaintedByUs(world.node))
@@ -283,7 +283,7 @@ const afterMark = (effect: World): World => ({
   },
 });
 
-/** Returns whether the step ends the fence with `release --accept`, for the boot in which the machine is now. */
+/** Returns whether the step ends the fence with `release --accept`, in the boot in which the machine is now. */
 const endsOnWord = (step: Step, world: World, scenario: Scenario): boolean => {
   const generation = generationIn(world, scenario);
   if (step.do === 'lift-out-of-service')
@@ -293,8 +293,9 @@ const endsOnWord = (step: Step, world: World, scenario: Scenario): boolean => {
 };
 
 /**
- * The mark begins again the time within which a sweep has to look. A taint that a person removed just before Cloudfence
- * lifted it is lifted. What a person ended with `release --accept` is as removed as what they took off the Node.
+ * The mark starts the time again within which a sweep has to look. A taint that a person removed just before Cloudfence
+ * lifted it counts as lifted. A fence that a person ended with `release --accept` counts as removed, as if the person
+ * had removed its taints.
  */
 const afterStep = (step: Step, effect: World, scenario: Scenario): World => {
   if (step.do === 'mark') return afterMark(effect);
@@ -303,7 +304,7 @@ const afterStep = (step: Step, effect: World, scenario: Scenario): World => {
   return step.do === 'lift-out-of-service' ? { ...effect, removed: null } : effect;
 };
 
-/** Returns what a step does to the world when it takes effect, or the refusal of the API. */
+/** Returns what the step does to the world when it takes effect, or the refusal of the API. */
 export const effectOf = (world: World, step: Step, scenario: Scenario): Change | Refused => {
   const effect = apply(world, step, scenario.cloud);
   if (effect instanceof Refused) return effect;

@@ -14,10 +14,10 @@ import type { ExploredCloud } from './clouds.ts';
 import { LONG_AGO, NOW, TICK_MS } from './time.ts';
 import { isAskedOfEarlierNode, isGone, type NodeState, shownBy, type World } from './world.ts';
 
-/** What the cloud and the cluster answer about a world. */
+/** The answers of the cloud and the cluster about a world. */
 
 export const NODE = 'node-a';
-/** The Node's pod. Each pod of the database has the same name. */
+/** The pod of the Node. Each pod of the database has the same name. */
 export const podIn = ({ podNumber }: World) => ({ namespace: 'default', name: 'db-0', uid: `pod-${podNumber}` });
 
 export const NEIGHBOR = { namespace: 'default', name: 'web-0', uid: 'neighbor' };
@@ -29,7 +29,7 @@ const keyOf = ({ driver, disk }: ExploredCloud): string => `${driver}^${disk}`;
 
 const ago = (age: number): number => NOW.wall - age * TICK_MS;
 
-/** Returns what the cloud says. A stale answer still says off of a machine whose start began a moment ago. */
+/** Returns the answer of the cloud. A stale answer still says off about a machine that began to start a moment ago. */
 export const machineFacts = (world: World, stale: boolean, cloud: ExploredCloud): MachineFacts => {
   const facts = cloud.facts(stale && world.shownOff ? world.shownOff : shownBy(world));
   if (isAskedOfEarlierNode(world)) return { ...facts, evidence: {} };
@@ -41,7 +41,7 @@ export const machineFacts = (world: World, stale: boolean, cloud: ExploredCloud)
 
 /**
  * Returns the Node as the API server has it. `now` is its resourceVersion until the next write. Only the deletion of a
- * Node depends on it, and only a Node whose machine is gone is deleted.
+ * Node depends on it, and Cloudfence deletes only the Node of a machine that is gone.
  */
 export const nodeObject = (
   { uid, boot, incarnation, ready, labels, annotations, taints }: NodeState,
@@ -68,10 +68,10 @@ const otherNode = (name: string, providerID: string, taints: readonly V1Taint[] 
   spec: { ...(providerID !== '' && { providerID }), taints: [...taints] },
 });
 
-/** A cloud controller has not initialized the Node yet. */
+/** The cloud controller has not initialized the Node yet. */
 const NAMELESS: readonly V1Taint[] = [{ key: UNINITIALIZED, effect: 'NoSchedule', value: 'true' }];
 
-/** Returns all Nodes of the cluster. One of another machine is always there. */
+/** Returns all Nodes of the cluster. There is always one of another machine. */
 export const nodesIn = ({ node, rival }: World, cloud: ExploredCloud): ReadonlyMap<string, V1Node> =>
   new Map([
     ...(node ? [[NODE, nodeObject(node, cloud)] as const] : []),
@@ -120,7 +120,7 @@ const usualPod: Omit<PodFacts, 'namespace' | 'name' | 'uid' | 'deleting' | 'volu
   unresolved: [],
 };
 
-/** Without a Node, a pod that uses no volume of the machine is nobody's. */
+/** Without a Node, a pod that uses no volume of the machine belongs to no machine. */
 const podFacts = (world: World, cloud: ExploredCloud): readonly PodFacts[] => [
   ...(world.pod === 'gone'
     ? []

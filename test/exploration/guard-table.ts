@@ -5,13 +5,13 @@ import { RECOVERY_BEGINS } from './story.ts';
 import type { VariantThread } from './try-variant.ts';
 import { type Variant, variants } from './unsafe-variants.ts';
 
-/** The part of docs/guards.md that a run of the exploration writes: each unsafe variant, and what the run found. */
+/** The part of docs/guards.md that the exploration writes: each unsafe variant, and what the exploration found. */
 
 const FILE = fileURLToPath(new URL('../../docs/guards.md', import.meta.url));
 const BEGIN = '<!-- Written by `npm run explore -- --guards`. -->\n';
 const END = '<!-- The end of what is written. -->\n';
 
-/** The number of steps until the invariant breaks. What fresh runs do after the faults are over does not count. */
+/** The number of steps until the invariant breaks, without what fresh runs do after the faults. */
 export const lengthOf = ({ story }: Explored): number | null => {
   if (story === null) return null;
   const recovery = story.says.indexOf(RECOVERY_BEGINS);
@@ -34,7 +34,7 @@ const parts = (document: string): readonly [string, string, string] => {
   return [document.slice(0, at), document.slice(at, to), document.slice(to)];
 };
 
-/** The lines that docs/guards.md has now. */
+/** The lines that are in docs/guards.md now. */
 export const writtenLines = async (): Promise<readonly string[]> => {
   const [, table] = parts(await readFile(FILE, 'utf8'));
   return table

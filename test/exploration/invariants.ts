@@ -8,11 +8,11 @@ import { type Assumption, isAskedOfEarlierNode, isGone, isVouchedFor, type NodeS
 
 /** What must hold in every state of every schedule. */
 export const invariants = [
-  // No disk is taken from a guest that may write to it.
+  // Nothing takes a disk from a guest that may write to it.
   'one-writer',
   // Our out-of-service taint is not on the Node of a machine that a run has seen running.
   'taint-off-a-running-machine',
-  // That taint goes only once the machine may have been up since the mark.
+  // That taint is lifted only if the machine may have run since the mark.
   'lift-after-start',
   // Nothing destructive takes effect without a proof that is young enough.
   'act-under-proof',
@@ -20,13 +20,13 @@ export const invariants = [
   'act-under-word',
   // No step takes effect on a Node, or in a boot, for which it was not decided.
   'nothing-of-another-boot',
-  // A release removes only the fence that it is for, and only once the Node shows another boot.
+  // A release removes only the fence for which it was decided, and only once the Node shows another boot.
   'release-after-return',
-  // Only the Node of a machine that is gone for good is deleted.
+  // Cloudfence deletes only the Node of a machine that is terminated.
   'no-live-node-deleted',
-  // Only the policy lets Cloudfence power a machine off.
+  // Cloudfence powers a machine off only if the policy allows it.
   'power-off-by-policy',
-  // No machine is powered off while another Node may be its own.
+  // Cloudfence powers no machine off while another Node may be its own.
   'unclaimed-power-off',
   // No machine is powered off whose kubelet reaches the API server.
   'reachable-stays-on',
@@ -46,11 +46,11 @@ export const invariants = [
 
 export type Invariant = (typeof invariants)[number];
 
-/** What a story breaks: an invariant, or the promise that fresh runs end what was begun. */
+/** What a story breaks: an invariant, or the promise that fresh runs complete every fence. */
 export const broken = [...invariants, 'recovery'] as const;
 export type Broken = (typeof broken)[number];
 
-/** How long a proof justifies a call (ticks). */
+/** How long a proof allows a call (ticks). */
 export const PROOF_TICKS = 2;
 
 /**
@@ -74,15 +74,15 @@ const isTaintedAnyway = (world: World): boolean =>
   world.node !== null &&
   isTaintedByUs(world.node);
 
-/** Returns what a change of the world breaks, whoever made it. */
+/** Returns which invariant a change of the world breaks, whoever made it. */
 export const brokenIn = (before: World, after: World): Invariant | null => {
   if (takenFromWriter(before, after)) return 'one-writer';
   return isTaintedAnyway(after) && !isTaintedAnyway(before) ? 'taint-off-a-running-machine' : null;
 };
 
 /**
- * The machine may have been started after the proof was read, by no more than the proof's age. A proof about the Node's
- * former machine says nothing once the Node shows the boot of another one.
+ * The machine may have been started after the proof was read, but no longer ago than the age of the proof. A proof
+ * about the former machine of the Node is no proof once the Node shows the boot of another one.
  */
 const isWithoutProof = (world: World, { staleness, transit }: Assumption): boolean =>
   mayRun(world) &&
@@ -108,22 +108,22 @@ const isOfAnotherBoot = (step: Step, { node }: World): boolean =>
   (step.node.uid !== node.uid || step.node.bootID !== bootIdOf(node));
 
 /**
- * A Node that a machine left behind is not the Node of the next machine of its name. Where the cloud does not know the
- * machine, nothing tells one that is off and has no disk from one that is gone.
+ * A Node that a machine left behind is not the Node of the next machine of its name. If the cloud does not know the
+ * machine, nothing distinguishes a machine that is off and has no disk from one that is gone.
  */
 const isOfLiveMachine = (world: World): boolean =>
   !isGone(world) &&
   !(world.asked === 'elsewhere' && world.machine.power === 'off') &&
   world.node?.incarnation === world.machine.incarnation;
 
-/** A person's statement ends every fence of the boot in which they gave it, or of an earlier one. */
+/** The statement of a person ends every fence of the boot in which it was given, and of earlier boots. */
 const isWithinWord = ({ word }: World): boolean => word !== null && !word.laterFence;
 
-/** Another run may have left the tombstone before. */
+/** Another run may have left the tombstone earlier. */
 const isLabelOf = ({ fence }: FenceRecord, label: string | undefined): boolean =>
   label === undefined || label === fence || label.startsWith(`${fence}_removed_`);
 
-/** A release that leaves a tombstone, or has not waited for a return, needs a person's statement. */
+/** A release that leaves a tombstone, or has not waited for a return, needs the statement of a person. */
 const releasesTooMuch = (step: Step, world: World): boolean => {
   const { node } = world;
   if (node === null) return false;
@@ -133,7 +133,7 @@ const releasesTooMuch = (step: Step, world: World): boolean => {
   return (step.tombstone !== null || step.record.bootID === bootIdOf(node)) && !isWithinWord(world);
 };
 
-/** A call that left before a person removed our taint may still take effect. */
+/** A call that was sent before a person removed our taint may still take effect. */
 const isAfterRemoval = (step: Step, { removed, node, machine }: World, { transit }: Assumption): boolean =>
   stepProperties[step.do].destructive &&
   removed !== null &&
@@ -144,7 +144,7 @@ const isAfterRemoval = (step: Step, { removed, node, machine }: World, { transit
 /** How long a run may use what it has read of the cluster (ticks). */
 const CLUSTER_TICKS = 2;
 
-/** Returns whether a call that left before a person intervened may still take effect. */
+/** Returns whether a call that was sent before a person intervened may still take effect. */
 const isLong = (age: number | null, { transit }: Assumption): boolean =>
   age !== null && age > CLUSTER_TICKS + PROOF_TICKS + transit;
 
@@ -179,7 +179,7 @@ const foreignOn = ({ labels, annotations, taints }: NodeState): string =>
     ...taints.flatMap(({ value }) => (value === BY_HAND.value ? [value] : [])),
   ].join();
 
-/** Returns what a step of Cloudfence breaks by what is not on the Node, or newly on it, after the step. */
+/** Returns which invariant a step of Cloudfence breaks by what it removed from the Node, or added to it. */
 export const takesForeign = (before: World, after: World): Invariant | null =>
   before.node && after.node && foreignOn(before.node) !== foreignOn(after.node) ? 'nothing-foreign-taken' : null;
 
@@ -222,7 +222,7 @@ const deletesUnmarked = (step: Step, { node, removed, word }: World): boolean =>
   word === null &&
   !node.taints.some(({ key }) => key === QUARANTINE.key);
 
-/** Returns what a step of Cloudfence breaks by taking effect in this world. */
+/** Returns which invariant a step of Cloudfence breaks if it takes effect in this world. */
 export const brokenBy = (
   step: Step,
   world: World,

@@ -9,20 +9,19 @@ import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox
 import { inProcess } from '../sandbox/in-process.ts';
 
 /**
- * Every order in which several processes, each with its own machine, can read and write one ledger.
- *
- * The processes run the shipped code, so a state cannot be copied: each order is played from its beginning. The search
- * goes no further from a state that it knows. Only the calls about the ledger wait for their turn, because no process
- * changes what its other calls read.
+ * Every order in which several processes, each with its own machine, can read and write one ledger. The processes run
+ * the shipped code, so a state cannot be copied: each order is played from the beginning. The search does not continue
+ * from a state that it knows. Only the calls about the ledger wait for their turn, because no process changes what the
+ * other calls read.
  */
 
 /** What one process does. */
 export type Script = (cluster: Cluster, report: Report) => Promise<void>;
 
 export interface Report {
-  /** The machine's fence may begin. */
+  /** The fence of the machine may begin. */
   readonly admitted: (machine: string) => void;
-  /** The end of the machine's fence is in the ledger. */
+  /** The end of the fence is in the ledger. */
   readonly concluded: (machine: string) => void;
 }
 
@@ -35,13 +34,13 @@ export interface LedgerScenario {
   readonly faults: number;
   /** How many finished fences keep their own entries. */
   readonly entriesKept: number;
-  /** Changes a call on its way. Only unsafe variants have it. */
+  /** Changes a call before it is sent. Only unsafe variants have it. */
   readonly edit?: (request: Request) => Request;
 }
 
 /**
- * What becomes of a call. `fails`: it has no effect, and no answer. `loses`: it has its effect, and no answer. `dies`: the
- * same, and its process ends.
+ * What happens to a call. `fails`: it has no effect, and no answer. `loses`: it has its effect, and no answer. `dies`:
+ * the same, and its process ends.
  */
 const FATES = ['answers', 'fails', 'loses', 'dies'] as const;
 
@@ -51,13 +50,13 @@ export interface Move {
   readonly fate: (typeof FATES)[number];
 }
 
-/** What is there after a call. */
+/** The state after a call. */
 export interface Seen {
   readonly ledger: LedgerState;
   readonly version: string;
   readonly admitted: readonly string[];
   readonly concluded: readonly string[];
-  /** Whether no process has anything left to do. */
+  /** Whether every process has finished. */
   readonly over: boolean;
 }
 
@@ -73,7 +72,7 @@ interface WaitingCall extends Pick<Move, 'process' | 'call'> {
 const LEDGER = '/api/v1/namespaces/kube-system/configmaps/cloudfence-ledger';
 export const NOW = Date.UTC(2026, 10, 21, 10);
 
-/** A process for which no time passes. So a pause between two tries is over at once. */
+/** A process for which no time passes, so that a pause between two tries ends at once. */
 const clusterOver = (transport: Transport, entriesKept: number): Cluster => {
   const clock = { now: () => NOW, sleep: async () => undefined, deadline: () => new AbortController().signal };
   const options = { name: 'test', link: transportLink(transport, FENCE_TOKEN), clock };
@@ -101,7 +100,7 @@ const heldBy =
     return new Promise((resolve, reject) => waiting.push({ process, call, request, resolve, reject }));
   };
 
-/** Lets each process come to its next call about the ledger. Until then, it only awaits promises. */
+/** Lets each process continue to its next call about the ledger. Until then, it only awaits promises. */
 const untilAllWait = async (): Promise<void> => {
   for (let turn = 0; turn < 3; turn += 1) await nextTurn();
 };
@@ -124,7 +123,7 @@ const beginOrder = async (scenario: LedgerScenario) => {
     concluded: concluded.toSorted(),
     over: waiting.length === 0,
   });
-  /** Runs every process once more, undisturbed, one after the other. */
+  /** Runs every process once more, one after the other, without faults. */
   const runAgain = async (): Promise<Seen> => {
     for (const script of scenario.processes) await script(clusterOver(transport, scenario.entriesKept), report);
     return seen();
@@ -134,7 +133,7 @@ const beginOrder = async (scenario: LedgerScenario) => {
 
 type Order = Awaited<ReturnType<typeof beginOrder>>;
 
-/** Carries out one call, and lets its process continue. */
+/** Sends one call, and lets its process continue. */
 const carryOut = async ({ waiting, scenario, transport }: Order, { process, call, fate }: Move): Promise<void> => {
   const at = waiting.findIndex((one) => one.process === process && one.call === call);
   const [held] = waiting.splice(at, at < 0 ? 0 : 1);
@@ -151,7 +150,7 @@ const movesFrom = ({ waiting }: Order, faultsLeft: number): readonly Move[] =>
     FATES.slice(0, faultsLeft > 0 ? FATES.length : 1).map((fate) => ({ process, call, fate })),
   );
 
-/** Once a version is not the newest, its number means nothing. */
+/** The number of a version that is not the newest has no meaning. */
 const callsIn = ({ waiting }: Order, newest: string): readonly unknown[] =>
   waiting.map(({ process, request: { method, body } }) => [
     process,
@@ -159,7 +158,10 @@ const callsIn = ({ waiting }: Order, newest: string): readonly unknown[] =>
     body.replace(/"resourceVersion":"(\d+)"/, (_, version) => (version === newest ? 'newest' : 'old')),
   ]);
 
-/** What decides everything that may still happen: a process is the call that it waits for, and what it has reported. */
+/**
+ * Everything that decides what may still happen: for each process, the call that it waits for, and what it has
+ * reported.
+ */
 const keyOf = (order: Order, { ledger, version, admitted, concluded }: Seen, faultsLeft: number): string =>
   JSON.stringify([ledger, admitted, concluded, callsIn(order, version), faultsLeft]);
 
@@ -171,15 +173,15 @@ const playOrder = async (scenario: LedgerScenario, moves: readonly Move[]): Prom
 
 export interface OrdersExplored {
   readonly states: number;
-  /** What is wrong, and the shortest order that leads to it. Null if nothing ever is. */
+  /** What is wrong, and the shortest order that leads to it. Null if nothing is wrong. */
   readonly broken: { readonly says: string; readonly moves: readonly Move[] } | null;
 }
 
-/** Both say what is wrong, or return null. */
+/** Both return what is wrong, or null. */
 export interface Judge {
-  /** `before` is what was there one call earlier. */
+  /** `before` is the state one call earlier. */
   readonly always: (seen: Seen, before: Seen | null) => string | null;
-  /** About the end, after each process has run once more. */
+  /** Judges the end, after each process has run once more. */
   readonly atTheEnd: (seen: Seen) => string | null;
 }
 
@@ -188,7 +190,7 @@ interface Unexplored {
   readonly before: Seen | null;
 }
 
-/** Explores breadth-first. So the first order that breaks is a shortest one. */
+/** Explores breadth-first, so the first order that breaks something is a shortest one. */
 export const exploreOrders = async (scenario: LedgerScenario, judge: Judge): Promise<OrdersExplored> => {
   const known = new Set<string>();
   const unexplored: Unexplored[] = [{ moves: [], before: null }];

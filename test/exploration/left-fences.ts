@@ -6,8 +6,8 @@ import { afterVouch } from './surroundings.ts';
 import { healthy, type World } from './world.ts';
 
 /**
- * Worlds in which a dead run has left a fence at a certain phase. A search from a healthy cluster gets to the races of a
- * later stop, or of a release, only after many more events.
+ * Worlds in which a dead run has left a fence in a certain phase. A search from a healthy cluster reaches the races of
+ * a later stop, or of a release, only after many more events.
  */
 
 const MOST_MOVES = 100;

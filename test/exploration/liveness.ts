@@ -22,11 +22,12 @@ import { OLDEST_TICKS } from './time.ts';
 import { isGone, type NodeState, type World } from './world.ts';
 
 /**
- * The second promise: once faults cease, fresh runs end what was begun. From a world, everybody beside Cloudfence does
- * what is left to do, and one run after the other begins and comes to its end. Nobody fails, stops, or starts anything.
+ * The second promise: when the faults end, fresh runs complete every fence. In a given world, everybody except
+ * Cloudfence completes what they began, and one run after the other begins and ends. No call fails, and nobody stops or
+ * starts anything.
  */
 
-/** The world in the end, and what happened on the way. */
+/** The world at the end, and what happened on the way. */
 interface Recovery {
   readonly world: World;
   readonly says: readonly string[];
@@ -43,7 +44,7 @@ const nextEvent = (world: World, scenario: Scenario): Recovery | null => {
   return null;
 };
 
-/** Lets everybody beside Cloudfence do what is left to do, and lets time pass until nothing changes any more. */
+/** Lets everybody except Cloudfence complete what they began, and lets time pass until nothing changes any more. */
 export const settle = (from: World, scenario: Scenario): Recovery => {
   let world = from;
   const says: string[] = [];
@@ -64,7 +65,7 @@ interface Step {
   readonly says: string;
 }
 
-/** The next thing that happens while nobody fails: the run gets its answer, its call takes effect, or it sleeps. */
+/** The next event while no call fails: the run gets its answer, its call takes effect, or it sleeps. */
 export const moveOn = (world: World, run: RunAt, scenario: Scenario): Step => {
   if (run.at === 'act') {
     const [call] = callsOf(run);
@@ -102,7 +103,7 @@ export const moveOn = (world: World, run: RunAt, scenario: Scenario): Step => {
 /** More moves than any run in these worlds needs if no call fails. */
 const MOST_MOVES = 60;
 
-/** Lets one run come to its end. */
+/** Lets one run continue to its end. */
 const runToEnd = (from: World, scenario: Scenario): Recovery => {
   let at: Step = { world: from, run: newRun(scenario), says: 'a run begins' };
   const says = [at.says];
@@ -131,9 +132,9 @@ const ours = ({ node }: World): readonly string[] =>
       ];
 
 /**
- * Returns whether nothing confirms any more that the machine is gone: its cloud does not know it, though it did when the
- * fence began, and the fence has freed its disk. The Node then stays under quarantine. EC2 knows a terminated machine
- * for a while.
+ * Returns whether nothing can confirm any more that the machine is gone: its cloud does not know it, although it did
+ * when the fence began, and the fence has freed its disk. The Node then stays under quarantine. EC2 knows a terminated
+ * machine for a while.
  */
 const mayStay = ({ machine }: World, { annotations }: NodeState): boolean => {
   const record = parseRecord(annotations[RECORD_ANNOTATION] ?? '');
@@ -155,7 +156,7 @@ const leftBehind = (world: World): readonly string[] => {
 /** Returns what is still missing in a world that has recovered, or null. */
 export const missingIn = (world: World): string | null => {
   const { node, machine, pod, neighbor, attachment, disk } = world;
-  // Nothing proves that a machine runs, or is off, if nobody knows it.
+  // If no cloud knows the machine, nothing proves that it runs, or that it is off.
   const isKnown = world.asked === 'about it';
   if (machine.power === 'running' && isKnown) {
     const left = leftBehind(world);
@@ -185,8 +186,8 @@ const isUnchanged = (before: World, after: World): boolean =>
 const MOST_RUNS = 6;
 
 /**
- * Returns a judge of worlds. For a world from which fresh runs do not end what was begun, the judge returns what
- * happens instead, and null for every other world. It remembers how each world ended.
+ * Returns a judge of worlds. If fresh runs do not complete every fence of a world, the judge returns what happens
+ * instead, and otherwise null. It remembers how each world ended.
  */
 export const recoveryJudge = (scenario: Scenario) => {
   const recovered = new Set<string>();

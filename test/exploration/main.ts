@@ -11,10 +11,10 @@ import { openVariantThread } from './try-variant.ts';
 import { readOptions } from '../script-options.ts';
 
 /**
- * Explores the named scenarios and prints what it found. Ends with 1 if a schedule breaks an invariant, or if a scenario
- * was not exhausted. `--scenario NAME` explores one, `--most N` stops at so many states, and `--story FILE` writes the
- * story of what breaks. `--replay FILE` plays such a story step by step, and explores nothing. `--guards` explores the
- * unsafe variants, and writes what it finds into docs/guards.md.
+ * Explores the named scenarios and prints the results. Exits with 1 if a schedule breaks an invariant, or if a scenario
+ * was not exhausted. `--scenario NAME` explores one scenario, `--most N` stops at that number of states, and `--story
+ * FILE` writes the story of what breaks. `--replay FILE` plays such a story step by step, and explores nothing.
+ * `--guards` explores the unsafe variants, and writes the results into docs/guards.md.
  */
 
 /** Explores in its own thread. */
@@ -63,7 +63,7 @@ const exploreAll = async (chosen: readonly Scenario[], most: number | null, stor
   );
 };
 
-/** Tells each step of a story with its time, and what the world is like once it has changed. */
+/** Prints each step of a story with its time, and the world whenever it has changed. */
 const toldAgain = (played: readonly Played[]): readonly string[] => {
   const times = timeline(played.map(({ says }) => says));
   const worlds = played.filter(({ says }) => says !== TIME_PASSES).map(({ world }) => worldInWords(world));

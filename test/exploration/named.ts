@@ -13,7 +13,7 @@ export const scenarioNamed = (name: string): Scenario => {
   return found;
 };
 
-/** Explores the scenario of this name with short times, and restores the times of the protocol afterwards. */
+/** Explores the scenario of this name with short times, and then restores the times of the protocol. */
 export const exploreNamed = (name: string, most = Infinity): Explored => {
   const restorePatience = shortenPatience();
   try {

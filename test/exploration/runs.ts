@@ -16,16 +16,17 @@ import { afterTime, aTickLater, LONG_AGO, NOW, TICK_MS } from './time.ts';
 import type { Assumption } from './world.ts';
 
 /**
- * A run of Cloudfence while it waits for something, as the shipped loop drives it. Whatever it does without waiting, it
- * has done.
+ * A run of Cloudfence while it waits for something, driven by the shipped loop. It has already done everything that
+ * needs no wait.
  */
 
 export type RunAt =
   /**
-   * Waits for the answer to a question. Where answers take no time, it would ask again if it is frozen for too long.
+   * Waits for the answer to a question. If answers take no time in this scenario, a run that is frozen for too long
+   * asks again.
    */
   | { readonly at: 'question'; readonly known: RunState; readonly command: Question; readonly askedAt: Moment }
-  /** Half of a look has been answered, or its answers are on their way. */
+  /** One half of a look has been answered, or its answers are on their way. */
   | {
       readonly at: 'look';
       readonly known: RunState;
@@ -35,7 +36,7 @@ export type RunAt =
     }
   /** The answer to a question is on its way. */
   | { readonly at: 'answer'; readonly known: RunState; readonly command: Question; readonly result: CommandResult }
-  /** Steps have their permits. Those without an answer have not been sent, or are on their way. */
+  /** The steps have their permits. Steps without an answer have not been sent, or are on their way. */
   | { readonly at: 'act'; readonly known: RunState; readonly command: Act; readonly answers: Answers }
   | { readonly at: 'sleep'; readonly known: RunState; readonly command: Sleep; readonly until: number }
   | { readonly at: 'end'; readonly known: RunState; readonly ending: Ending };
@@ -47,7 +48,7 @@ type Sleep = Extract<Command, { do: 'sleep' }>;
 export type Acting = Extract<RunAt, { at: 'act' }>;
 export type Asking = Extract<RunAt, { at: 'question' | 'look' }>;
 type Answers = readonly (StepAnswer | null)[];
-/** A read that has its answer. The answer is on its way until it is received. */
+/** A read with its answer. The answer is on its way until it is received. */
 export interface Read<T> extends Omit<Observation<T>, 'receivedAt'> {
   readonly receivedAt: number | null;
 }
@@ -80,11 +81,11 @@ export const begin = (
     }),
   );
 
-/** A read that a look is about to replace decides nothing any more. */
+/** A read that a look is about to replace has no influence any more. */
 const forLook = (known: RunState, { cluster, search }: Look): RunState =>
   cluster && !search ? { ...known, cluster: null } : known;
 
-/** Returns the run once it has to wait for something, or has come to its end. */
+/** Returns the run once it has to wait for something, or has ended. */
 const waiting = (known: RunState): RunAt => {
   if (known.ending) return { at: 'end', known, ending: known.ending };
   const command = commandOf(known);
@@ -111,10 +112,10 @@ const waiting = (known: RunState): RunAt => {
   }
 };
 
-/** Returns the run's next command, as of now. */
+/** Returns the next command of the run, at the present moment. */
 const commandOf = (known: RunState): Command => withoutBegin(nextCommand(known, NOW));
 
-/** When a fence began decides nothing, so one time stands for all. */
+/** The time at which a fence began has no influence, so one time stands for all. */
 const begunLongAgo = (record: FenceRecord): FenceRecord => ({
   ...record,
   begun: new Date(LONG_AGO.wall).toISOString(),
@@ -127,27 +128,24 @@ const withoutBegin = (command: Command): Command => {
 
 const NOT_STALE_MS = 2 * TICK_MS;
 
-/** A read of the machine that is too old for a decision keeps what it says, and nothing else. */
+/** A read of the machine that is too old for a decision keeps only what it says. */
 const machineOf = ({ machine }: Pick<RunState, 'machine'>): RunState['machine'] =>
   machine && NOW.mono - machine.receivedAt >= NOT_STALE_MS
     ? { ...machine, requestedAt: LONG_AGO, receivedAt: LONG_AGO.mono }
     : machine;
 
-/** A read of the cluster that is too old to be used is none. */
+/** A read of the cluster that is too old to be used counts as no read. */
 const clusterOf = ({ cluster }: RunState): RunState['cluster'] =>
   cluster && NOW.mono - cluster.receivedAt < timing.clusterFacts ? { ...cluster, requestedAt: LONG_AGO } : null;
 
-/** A moment that is over is none. Any other counts in whole ticks. */
+/** A time in the past becomes null. Any other is rounded to whole ticks. */
 const awaited = (moment: number | null): number | null =>
   moment === null || moment <= NOW.mono ? null : NOW.mono + Math.ceil((moment - NOW.mono) / TICK_MS) * TICK_MS;
 
-/**
- * Steps whose time, or whose object, a rule asks for later. Whether there was any other decides only what the last
- * sentence of a run says.
- */
+/** Steps whose time or object a rule uses later. Any other step has an influence only on the last sentence of a run. */
 const ASKED_FOR = /^(?:detach-disk|nudge|power-off|fail-pod) /;
 
-/** No rule tells a time that a run remembers of a step, a volume, a survey, or its proof from one two ticks ago. */
+/** For a time of a step, a volume, a survey, or a proof, no rule distinguishes two ticks ago from longer ago. */
 const TWO_TICKS_AGO = NOW.mono - 2 * TICK_MS;
 const AT_TWO_TICKS: Moment = { wall: NOW.wall - 2 * TICK_MS, mono: TWO_TICKS_AGO };
 const notOlder = (at: number): number => Math.max(at, TWO_TICKS_AGO);
@@ -161,13 +159,14 @@ const firstOffOf = ({ firstOff }: Memory): Memory['firstOff'] =>
 const connectivityOf = ({ connectivity }: Memory): Memory['connectivity'] =>
   connectivity && { ...connectivity, requestedAt: notOlder(connectivity.requestedAt) };
 
-/** A recheck that is too old clears no other step than its own, whenever it was. */
+/** A recheck that is too old clears only its own step, however old it is. */
 const clearedOf = ({ cleared }: RunState): RunState['cleared'] =>
   cleared && NOW.mono - cleared.at >= RECHECK_LASTS_MS ? { ...cleared, at: LONG_AGO.mono } : cleared;
 
 /**
- * Drops what decides nothing any more, so that runs which will do the same are the same. No pod of these worlds comes
- * back to the Node, so the pods and disks that a run freed decide nothing. A run never gives a refused step up.
+ * Removes everything that has no influence any more, so that runs with the same future are the same. In these worlds,
+ * no pod comes back to the Node, so the pods and disks that a run freed have no influence. A run never gives up a
+ * refused step.
  */
 const canonical = (known: RunState): RunState => ({
   ...known,
@@ -196,7 +195,7 @@ const canonical = (known: RunState): RunState => ({
   },
 });
 
-/** Whether the mark is younger than the read decides only about a lift, and a machine that is off gets none. */
+/** Whether the mark is younger than the read only matters for a lift, and a machine that is off gets none. */
 const markIsNewTo = ({ machine, memory }: RunState): boolean =>
   memory.markIsNew && machine !== null && !offStates.has(machine.value.power);
 
@@ -207,7 +206,7 @@ const readLater = <T extends object>(read: Observation<T> | null): Observation<T
     receivedAt: afterTime(read.receivedAt, TICK_MS),
   };
 
-/** No rule tells a question that was asked two ticks ago from an older one. */
+/** No rule distinguishes a question that was asked two ticks ago from an older one. */
 const askedLater = (askedAt: Moment): Moment => {
   const later = afterTime(askedAt, TICK_MS);
   return later.mono <= TWO_TICKS_AGO ? AT_TWO_TICKS : later;
@@ -226,7 +225,7 @@ const machineHalfLater = (read: Half['machine']): Half['machine'] => {
   return machineOf({ machine: readLater({ ...read, receivedAt: read.receivedAt }) });
 };
 
-/** Returns whether a question takes time. Someone who has asked it waits for this answer, however long that takes. */
+/** Returns whether the question takes time. A run that has asked it waits for its answer, however long that takes. */
 const takesTime = (command: Question, slow: Slow): boolean =>
   command.do === 'look'
     ? (command.machine && slow.has('machine')) || (command.cluster && slow.has('cluster'))
@@ -253,7 +252,7 @@ const knownLater = (known: RunState): RunState =>
     memory: aTickLater(known.memory),
   });
 
-/** Returns the run a tick later, if it is frozen for as long, or nobody answers. */
+/** Returns the run one tick later, if it is frozen for that long, or if nothing answers. */
 export const runLater = (
   run: RunAt,
   { slow, assumption: { transit } }: { readonly slow: Slow; readonly assumption: Pick<Assumption, 'transit'> },
@@ -297,7 +296,7 @@ const awaitedLater = (until: AwaitedAttachments | null): AwaitedAttachments | nu
 /** Returns the run after its sleep. */
 export const rested = ({ known, command }: Sleeping): RunAt => learned(known, command, { to: 'sleep', polls: 0 });
 
-/** Returns whether the run is told by an attachment, or by the machine, that its sleep is over. */
+/** Returns whether an attachment, or the machine, ends the sleep of the run. */
 export const isOver = (
   { command: { until }, known: { machine: before, memory } }: Sleeping,
   attachment: AttachmentFacts | null,
@@ -309,7 +308,7 @@ export const isOver = (
   return attachment?.uid !== seen.uid || (attachment.deletingSince === null && NOW.mono >= until.deletedBy);
 };
 
-/** Returns the read as a run has it. Undefined while it is on its way. */
+/** Returns the read as the run has it. Undefined while it is on its way. */
 const received = <T>(read: Read<T> | null): Observation<T> | null | undefined => {
   if (read === null) return null;
   const { receivedAt } = read;
@@ -330,7 +329,7 @@ export const answered = ({ known, command, askedAt }: Asking, half: Half): RunAt
 export interface Call {
   readonly nth: number;
   readonly step: Step;
-  /** When it must have left, or never leaves (monotonic ms). */
+  /** When it must be sent at the latest, or never (monotonic ms). */
   readonly leaveBy: number;
 }
 
@@ -351,9 +350,7 @@ const answerOf = (result: 'done' | 'lost' | 'expired' | Refused): StepAnswer => 
   }
 };
 
-/**
- * Returns the run after a call took effect, was refused, or is of unknown result. It continues after the last of them.
- */
+/** Returns the run after a call took effect, was refused, or got no answer. The run continues after the last call. */
 export const acted = (run: Acting, { nth }: Call, result: 'done' | 'lost' | 'expired' | Refused): RunAt => {
   const answers = run.answers.map((answer, at) => (at === nth ? answerOf(result) : answer));
   const all = answers.filter((answer) => answer !== null);
@@ -374,7 +371,7 @@ const outdatedFacts = <T extends Read<ClusterFacts>>(read: T | null): T | null =
     ? { ...read, value: { ...read.value, node: olderVersion(read.value.node) } }
     : read;
 
-/** Returns the run as it is once someone has written the Node: what it has read of it has an old resourceVersion. */
+/** Returns the run after someone has written to the Node: the resourceVersion that it has read is an old one. */
 export const outdated = (run: RunAt): RunAt => {
   const known = { ...run.known, cluster: outdatedFacts(run.known.cluster) };
   if (run.at === 'look') return { ...run, known, half: { ...run.half, cluster: outdatedFacts(run.half.cluster) } };
@@ -393,7 +390,7 @@ const listed = (map: ReadonlyMap<string, unknown>): unknown => [...map];
 const texts = new Map<string, number>();
 const numberOfFacts = new WeakMap<object, number>();
 
-/** Returns a number that two facts share only if their texts are the same. */
+/** Returns a number for each text. Two facts have the same number only if their texts are the same. */
 const numberOf = (facts: object | null): number => {
   if (facts === null) return -1;
   const known = numberOfFacts.get(facts);
@@ -440,7 +437,10 @@ const waitsFor = (run: RunAt): unknown => {
   }
 };
 
-/** Returns a text that two runs share only if they will do the same. What is the same for all runs is left out. */
+/**
+ * Returns a text for the run. Two runs have the same text only if they will do the same. The text omits what is the
+ * same for all runs.
+ */
 export const runText = (run: RunAt): string => {
   const { request, machine, cluster, record, memory, proofRenewed, cleared, resumeAt } = run.known;
   const read = [readText(machine), readText(cluster), numberOf(record)];

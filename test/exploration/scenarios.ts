@@ -9,9 +9,9 @@ import { leftAfter, leftVouched, settledHibernated, settledOff } from './left-fe
 import { type Assumption, type Budget, healthy, LONG_AGO_TICKS, type World } from './world.ts';
 
 /**
- * The assumption of the design, in seconds: a cloud that still says off 1 s after a start began, a call that is 1 s on
- * its way, a kubelet that posts its new boot no earlier than 4 s after its machine's start began, and one that begins to
- * mount no earlier than 5 s after it. The proof lasts 2 s.
+ * The assumption of the design, in seconds: a cloud that still says off 1 s after a start began, a call that takes 1 s,
+ * a kubelet that posts its new boot at least 4 s after the start of its machine began, and a kubelet that begins to
+ * mount at least 5 s after it. The proof lasts 2 s.
  */
 export const assumed: Assumption = { staleness: 1, transit: 1, bootToPost: 4, bootToMount: 5, postsBootFirst: true };
 
@@ -110,7 +110,7 @@ const machines: readonly Scenario[] = [
   ),
 ];
 
-/** The configuration names the wrong account, so the cloud knows no such machine. */
+/** The configuration names the wrong account, so the cloud does not know the machine. */
 const askedElsewhere: readonly Scenario[] = (['wrong-account', 'google-wrong-project'] as const).map((name) =>
   scenario(
     name,
@@ -120,7 +120,7 @@ const askedElsewhere: readonly Scenario[] = (['wrong-account', 'google-wrong-pro
   ),
 );
 
-/** A fence has freed the disk, and from then on the cloud knows no such machine, though it may be started again. */
+/** A fence has freed the disk. From then on, the cloud does not know the machine, although it may be started again. */
 const unknownAfterwards: readonly Scenario[] = [
   scenario(
     'left-parked-and-unknown',
@@ -178,7 +178,7 @@ const people: readonly Scenario[] = [
   ),
 ];
 
-/** Another machine runs under the Node's name, and a hint about the former machine comes late. */
+/** Another machine runs under the name of the Node, and a hint about the former machine comes late. */
 const reusedNodes: readonly Scenario[] = [
   scenario(
     'reused-node',
@@ -221,7 +221,7 @@ const reusedNodes: readonly Scenario[] = [
   ),
 ];
 
-/** A person deletes the Node, of which nothing but its pods and its VolumeAttachment is left. */
+/** A person deletes the Node. Only its pods and its VolumeAttachment are left. */
 const deletedNodes: readonly Scenario[] = [
   scenario('node-deleted', 'The machine is stopped, and a person deletes the Node.', { stops: 1, nodeDeletions: 1 }),
   scenario(
@@ -238,7 +238,7 @@ const deletedNodes: readonly Scenario[] = [
   ),
 ];
 
-/** Another Node may be the machine's. */
+/** Another Node may belong to the machine. */
 const claimedMachines: readonly Scenario[] = [
   scenario(
     'power-off-and-claim',
@@ -248,7 +248,7 @@ const claimedMachines: readonly Scenario[] = [
   ),
 ];
 
-/** A dead run has left a fence at a certain phase. */
+/** A dead run has left a fence in a certain phase. */
 const leftFences: readonly Scenario[] = [
   scenario(
     'left-marked',
@@ -276,7 +276,7 @@ const leftFences: readonly Scenario[] = [
   ),
 ];
 
-/** How the other clouds say what has happened. */
+/** The same events on the other clouds. */
 const clouds: readonly Scenario[] = [
   scenario('azure-stop', 'Azure: the machine is deallocated.', { stops: 1 }, { cloud: azureManaged }),
   scenario('azure-shutdown', 'Azure: the guest shuts itself down.', { shutdowns: 1 }, { cloud: azureManaged }),
@@ -331,7 +331,7 @@ const otherClouds = [
   ['google-', 'Google Cloud', gce],
 ] as const;
 
-/** What happens to a machine after its first stop, on the other clouds. */
+/** Events after the first stop of a machine, on the other clouds. */
 const laterOnClouds: readonly Scenario[] = otherClouds.flatMap(([name, where, cloud]) => [
   scenario(
     `${name}left-parked`,
@@ -353,7 +353,7 @@ const laterOnClouds: readonly Scenario[] = otherClouds.flatMap(([name, where, cl
   ),
 ]);
 
-/** People and others after the mark. */
+/** People and others act after the mark. */
 const afterTheMark: readonly Scenario[] = [
   scenario(
     'left-marked-and-removed',
@@ -410,7 +410,7 @@ const twoRuns: readonly Scenario[] = [
   ),
 ];
 
-/** Two runs at once, from a healthy cluster on. Only so much time passes, so that there is an end. */
+/** Two runs at once, in a healthy cluster. The time is limited, so that the exploration ends. */
 const within = (
   ticksLeft: number,
   name: string,
@@ -468,7 +468,7 @@ const twoRunsFromHealth: readonly Scenario[] = [
   ),
 ];
 
-/** Two pods on the Node, which a run deletes concurrently. */
+/** Two pods on the Node, which a run deletes at the same time. */
 const twoPods: readonly Scenario[] = [
   scenario(
     'two-pods',
@@ -512,7 +512,7 @@ const everywhere = (
   ),
 ];
 
-/** A person ends the fence with `release --accept` (`release --accept`), at any moment. */
+/** A person ends the fence with `release --accept`, at any moment. */
 const accepted: readonly Scenario[] = [
   scenario('accepted', 'The machine is stopped, and a person ends the fence on their word.', { stops: 1, accepts: 1 }),
   ...everywhere(
@@ -614,7 +614,7 @@ const slowReads: readonly Scenario[] = [
   ),
 ];
 
-/** Larger than a run of all scenarios should be. Nobody has exhausted them. `--scenario NAME` explores one. */
+/** Too large for a run of all scenarios. Nobody has exhausted them. `--scenario NAME` explores one. */
 export const larger: readonly Scenario[] = [
   scenario('restart-and-renewal', 'The machine is stopped and started again, and its kubelet renews its Lease.', {
     stops: 1,
@@ -678,8 +678,8 @@ export const larger: readonly Scenario[] = [
 ];
 
 /**
- * What may happen besides: runs begin, are killed or frozen at any moment, and time passes. The largest come first, so
- * that they do not run alone in the end.
+ * Other events: runs begin, are killed or frozen at any moment, and time passes. The largest scenarios come first, so
+ * that none runs alone at the end.
  */
 export const scenarios: readonly Scenario[] = [
   ...twoRuns,
@@ -702,7 +702,7 @@ export const scenarios: readonly Scenario[] = [
   ...slowReads,
 ];
 
-/** A restart where one term of the assumption does not hold, and what that breaks. */
+/** A restart in which one term of the assumption does not hold, and what that breaks. */
 const broken = (name: string, says: string, breaks: Story['breaks'], term: Partial<Assumption>) => ({
   breaks,
   scenario: scenario(
@@ -713,7 +713,7 @@ const broken = (name: string, says: string, breaks: Story['breaks'], term: Parti
   ),
 });
 
-/** Each term of the assumption, turned until something breaks. */
+/** Each term of the assumption, changed until something breaks. */
 export const brokenAssumptions = [
   broken('mounts-early', 'its kubelet mounts before a proof has expired everywhere', 'one-writer', {
     bootToMount: 2,

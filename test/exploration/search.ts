@@ -6,7 +6,7 @@ import { stateTable } from './state-table.ts';
 import type { World } from './world.ts';
 import { RECOVERY_BEGINS, type Story } from './story.ts';
 
-/** Breadth-first search for a state that breaks an invariant, and the way to it. */
+/** A breadth-first search for a state that breaks an invariant, and for the way to it. */
 
 export interface Explored {
   readonly states: number;
@@ -14,14 +14,14 @@ export interface Explored {
   readonly worlds: number;
   readonly runs: number;
   readonly depth: number;
-  /** Whether every state that can be reached was reached. */
+  /** Whether the search has reached every state that can be reached. */
   readonly exhausted: boolean;
   readonly story: Story | null;
 }
 
 type States = ReturnType<typeof stateTable>;
 
-/** Tells how a state was reached first. */
+/** Returns how a state was reached first. */
 const pathTo = (index: number, states: States, { expand }: Expansion): readonly string[] => {
   const path: number[] = [];
   for (let at = index; at !== 0; at = states.parentOf(at)) path.unshift(states.keyAt(at));
@@ -56,7 +56,7 @@ const search = (expansion: Expansion, states: States, most: number) => {
   return { ...at, firstSeen, story: stories[0] ?? null };
 };
 
-/** Looks for a world from which fresh runs do not end what was begun. */
+/** Searches for a world in which fresh runs do not complete every fence. */
 const neverRecovers = ({ worlds, scenario }: Numbers, tell: (world: number) => readonly string[]): Story | null => {
   const judge = recoveryJudge(scenario);
   for (let world = 0; world < worlds.size(); world += 1) {
@@ -68,7 +68,7 @@ const neverRecovers = ({ worlds, scenario }: Numbers, tell: (world: number) => r
 
 /**
  * Explores the states of a scenario, nearest first, until there are no more, there are `most` of them, or one breaks an
- * invariant. So the story of what breaks is one of the shortest. After that, lets every world recover.
+ * invariant. So the story is one of the shortest. Then lets every world recover.
  */
 export const explore = (scenario: Scenario, most = Infinity): Explored => {
   const numbers = numbersOf(scenario);

@@ -1,4 +1,4 @@
-/** Large tables of numbers, in typed arrays that double. */
+/** Large tables of numbers, in typed arrays that double their size. */
 
 const EMPTY = -1;
 const AT_FIRST = 2 ** 16;
@@ -46,7 +46,7 @@ const keySet = () => {
   return { add };
 };
 
-/** The states that were reached, in order, each with the one from which it was reached first. */
+/** The states that were reached, in order, each with the state from which it was reached first. */
 export const stateTable = () => {
   const known = keySet();
   const keys = growingList((length) => new Float64Array(length));
@@ -63,7 +63,7 @@ export const stateTable = () => {
   return { add, keyAt: keys.at, parentOf: parents.at, size: () => size };
 };
 
-/** Gives each distinct value a number. Two values are the same if their texts are. */
+/** Gives each distinct value a number. Two values are the same if their texts are the same. */
 export const numbered = <T>(textOf: (value: T) => string) => {
   const numbers = new Map<string, number>();
   const values: T[] = [];
@@ -110,7 +110,10 @@ export const onceEach = <V>() => {
   };
 };
 
-/** The largest integers that a number holds have 53 bits. A state with one run has 26 for it, one with two 18 for each. */
+/**
+ * A number holds integers of up to 53 bits. A state with one run uses 26 of them for the run, and one with two runs 18
+ * for each.
+ */
 const RUN_BITS = { 1: 26, 2: 18 } as const;
 const WORLD_BITS = { 1: 26, 2: 17 } as const;
 
@@ -119,14 +122,14 @@ const checked = (number: number, bits: number, what: string): number => {
   return number;
 };
 
-/** What a state consists of: a world, and the runs in it. The order of the two runs does not matter. */
+/** A state consists of a world, and the runs in it. The order of the two runs does not matter. */
 interface StateParts {
   readonly world: number;
   readonly one: number;
   readonly other: number;
 }
 
-/** Returns how a state becomes one number, and that number a state again. */
+/** Returns functions that convert a state into one number, and back. */
 export const stateKeys = (runs: 1 | 2) => {
   const most = 2 ** RUN_BITS[runs];
   const perWorld = runs === 1 ? most : most * most;

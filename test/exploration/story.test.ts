@@ -7,8 +7,8 @@ import { shortenPatience } from './time.ts';
 import { FOREIGN } from './world.ts';
 
 /**
- * Stories of what breaks where a term of the assumption does not hold, and of defects that are mended. `npm run explore
- * -- --story FILE` wrote them.
+ * Stories of what breaks if a term of the assumption does not hold, and of defects that are fixed. `npm run explore --
+ * --story FILE` wrote them.
  */
 
 const storyOf = (name: string) => loadStory(fileURLToPath(new URL(`stories/${name}.json`, import.meta.url)));
@@ -20,7 +20,7 @@ describe('a story', () => {
     'gone-while-another-run-looked',
     'accepted-while-it-starts',
     'silent-since-the-question',
-  ])('plays again, and breaks the same, or nothing any more: %s', async (name) => {
+  ])('can be played again, and breaks the same invariant, or nothing if its defect is fixed: %s', async (name) => {
     onTestFinished(shortenPatience());
     const story = await storyOf(name);
     const { played, breaks } = replay(scenarioNamed(story.scenario), story);
@@ -29,7 +29,7 @@ describe('a story', () => {
     expect(played.slice(1).map(({ says }) => says)).toEqual(before === -1 ? story.says : story.says.slice(0, before));
   });
 
-  it('ends with the world that it tells', async () => {
+  it('ends with the world that it describes', async () => {
     onTestFinished(shortenPatience());
     const story = await storyOf('says-off-for-long');
     const world = replay(scenarioNamed(story.scenario), story).played.at(-1)?.world;
@@ -44,23 +44,23 @@ describe('a story', () => {
     expect(world).toMatchObject({ node: null, attachment: 'gone', disk: 'free' });
   });
 
-  // The kubelet counted as silent from the question for its Lease on, although the answer showed a renewal just now.
-  it('of a kubelet that renews its Lease while it is asked for ends without a mark', async () => {
+  // The silence of the kubelet counted from the request for its Lease, although the answer showed a later renewal.
+  it('of a kubelet that renews its Lease while the run reads it ends without a mark', async () => {
     onTestFinished(shortenPatience());
     const story = await storyOf('silent-since-the-question');
     const world = replay(scenarioNamed(story.scenario), story).played.at(-1)?.world;
     expect(world).toMatchObject({ connected: true, lease: { age: 0 }, node: { taints: [] } });
   });
 
-  // The tombstone was for the new boot, so nobody would have fenced the next stop.
-  it('of a release on a person’s word while the machine starts leaves nothing on its Node', async () => {
+  // The tombstone was for the new boot, so the next stop would not have been fenced.
+  it('of a release by a person while the machine starts leaves nothing on its Node', async () => {
     onTestFinished(shortenPatience());
     const story = await storyOf('accepted-while-it-starts');
     const node = replay(scenarioNamed(story.scenario), story).played.at(-1)?.world.node;
     expect(node).toMatchObject({ boot: 2, taints: [], labels: FOREIGN, annotations: FOREIGN });
   });
 
-  it('does not play where a step cannot happen, and says what can', async () => {
+  it('cannot be played if a step cannot happen, and the error lists what can', async () => {
     onTestFinished(shortenPatience());
     const { scenario, says } = await storyOf('says-off-for-long');
     const [first = ''] = says;

@@ -7,7 +7,7 @@ import { TICK_MS } from './time.ts';
 import type { World } from './world.ts';
 import { QUARANTINE } from '../../kubernetes/names.ts';
 
-/** A schedule that breaks an invariant, told to people and kept in a file. */
+/** A schedule that breaks an invariant, as sentences in a file. */
 
 export interface Story {
   readonly breaks: Broken;
@@ -20,7 +20,7 @@ export const RECOVERY_BEGINS = 'From here on, nothing fails any more.';
 
 export const TIME_PASSES = `${TICK_MS / 1_000} s pass`;
 
-/** The id of each run. Only a fence that has not begun yet is named after it. */
+/** The id of each run. Only a fence that has not begun yet gets its name from it. */
 export const RUN_ID = 'run';
 
 export const isToBegin = (fence: string): boolean => fence.startsWith(`${RUN_ID}.`);
@@ -62,7 +62,7 @@ const nodeInWords = ({ node }: World): string =>
         ...(node.taints.some(({ key }) => key === QUARANTINE.key) ? ['quarantined'] : []),
       ].join(', ');
 
-/** Returns what the world is like, in one line. */
+/** Returns a description of the world in one line. */
 export const worldInWords = (world: World): string => {
   const { machine, pod, attachment, disk } = world;
   const guest = machine.writes ? ', its database writes' : '';
@@ -91,7 +91,7 @@ const storyFile = z.object({
 export const saveStory = (path: string, scenario: string, story: Story): Promise<void> =>
   writeFile(path, `${JSON.stringify({ scenario, ...story }, null, 2)}\n`);
 
-/** A story in a file. One that broke something before the code was mended breaks nothing any more. */
+/** A story in a file. A story of a defect that is fixed breaks nothing any more. */
 interface PinnedStory extends Pick<Story, 'says'> {
   readonly scenario: string;
   readonly breaks: Broken | null;

@@ -23,27 +23,27 @@ import {
 } from './world.ts';
 
 /**
- * Everybody beside Cloudfence: the machine, its kubelet, Kubernetes' controllers, and people. Each may act at any
+ * Everybody except Cloudfence: the machine, its kubelet, the controllers of Kubernetes, and people. Each may act at any
  * moment at which its condition holds.
  */
 
 export interface Event {
   /** A sentence about what happens. */
   readonly says: string;
-  /** Who makes it happen. Undefined if it happens by itself. */
+  /** Who causes it. Undefined if it happens by itself. */
   readonly needs?: 'somebody' | 'a cloud controller';
   /** Returns the world after the event, or null if it cannot happen now. */
   readonly happens: (world: World, scenario: Pick<Scenario, 'assumption' | 'cloud'>) => World | null;
 }
 
-/** Uses up one of what may still happen. Null if none is left. */
+/** Uses up one of the events that may still happen. Null if none is left. */
 export const spend = (world: World, what: keyof Budget): World | null =>
   world.budget[what] > 0 ? { ...world, budget: { ...world.budget, [what]: world.budget[what] - 1 } } : null;
 
 const taintedOut = (node: NodeState | null): boolean =>
   node?.taints.some(({ key }) => key === OUT_OF_SERVICE.key) ?? false;
 
-/** Returns the world in which the machine starts. For a moment, the cloud may still say what it said before. */
+/** Returns the world in which the machine starts. For a moment, the cloud may still give its old answer. */
 const started = (before: World, after: World, change: Partial<World['machine']>): World => ({
   ...withMachine(after, { power: 'starting', started: 0, ...change }),
   wasOff: 0,
@@ -81,7 +81,7 @@ const machine: readonly Event[] = [
     says: 'the machine is off',
     happens: (world) => {
       if (world.machine.power !== 'stopping') return null;
-      // Memory that is kept continues writing as soon as the machine resumes.
+      // A guest whose memory is kept continues to write as soon as the machine resumes.
       return withMachine(
         world,
         world.machine.hibernates ? { power: 'off' } : { power: 'off', mounts: false, writes: false },
@@ -370,7 +370,9 @@ const people: readonly Event[] = [
   },
 ];
 
-/** Returns the world in which a person has just said that the fence on the Node is to end. Null if nobody does. */
+/**
+ * Returns the world in which a person has just said that the fence on the Node is to end. Null if there is no fence.
+ */
 export const afterWord = (world: World): World | null => {
   const after = isMarked(world.node) ? spend(world, 'accepts') : null;
   return after && { ...after, word: { start: after.machine.boot, laterFence: false } };
@@ -420,7 +422,7 @@ const settings: readonly Event[] = [
   },
 ];
 
-/** Another Node, which may be the machine's. A kubelet that gets another name registers one. */
+/** Another Node, which may belong to the machine. A kubelet that gets another name registers one. */
 const rivals: readonly Event[] = [
   {
     says: 'another Node registers, and does not say yet which machine it is',
@@ -452,8 +454,8 @@ const renewsForFree: Event = {
 };
 
 /**
- * What still happens once nobody stops, starts, cuts off, or removes anything: everything that has begun continues to
- * its end. A cloud controller does not count on it: Cloudfence has to delete the Node of a terminated machine itself.
+ * What still happens when nobody stops, starts, cuts off, or removes anything: everything that has begun continues to
+ * its end. A cloud controller does not count, because Cloudfence itself has to delete the Node of a terminated machine.
  */
 export const progress: readonly Event[] = [
   ...[...machine, ...kubelet, ...controllers, ...settings, ...rivals].filter(({ needs }) => needs === undefined),

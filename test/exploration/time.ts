@@ -2,9 +2,9 @@ import { timing } from '../../fencing/model/policy.ts';
 import type { Moment } from '../../fencing/rules/view.ts';
 
 /**
- * Time in an exploration. Every state is told as of one moment, `NOW`. When time passes, `NOW` stays and everything
- * that happened moves into the past. A time that is older than `OLDEST_MS` stays there, because no rule tells it from
- * an older one. So the states of an exploration are finite.
+ * Time in an exploration. Every state describes the same moment, `NOW`. When time passes, `NOW` stays, and everything
+ * that happened moves into the past. A time older than `OLDEST_MS` stays there, because no rule distinguishes it from
+ * an older one. So the number of states is finite.
  */
 
 /** The shortest time that an exploration distinguishes (ms). */
@@ -14,16 +14,16 @@ export const NOW: Moment = { wall: Date.parse('2026-01-01T12:00:00.000Z'), mono:
 
 const ticks = (count: number): number => count * TICK_MS;
 
-/** Longer than every time in `shortPatience`, and than the life of a proof. */
+/** Longer than every time in `shortPatience`, and longer than the life of a proof. */
 export const OLDEST_TICKS = 3;
 const OLDEST_MS = ticks(OLDEST_TICKS);
 
-/** The oldest moment that an exploration knows. What no rule looks at any more is moved there. */
+/** The oldest moment that an exploration knows. Everything that no rule looks at any more is moved there. */
 export const LONG_AGO: Moment = { wall: NOW.wall - OLDEST_MS, mono: NOW.mono - OLDEST_MS };
 
 /**
- * The times of the protocol. Each has only as many ticks as its place in their order needs. An exploration needs the
- * order of the times, not their length. The life of a proof is not among them: it keeps its real length.
+ * The times of the protocol, with as few ticks as their order allows. An exploration needs the order of the times, not
+ * their length. The life of a proof is not among them: it keeps its real length.
  */
 const shortPatience: Readonly<Record<keyof typeof timing, number>> = {
   secondRead: ticks(1),
@@ -64,7 +64,7 @@ export const shortenPatience = (): (() => void) => {
   };
 };
 
-/** No number of an exploration but a time is as large as this. */
+/** The only numbers of an exploration that are this large are times. */
 const FAR_FROM_TIMES_MS = 100_000_000;
 
 const isAbout = (number: number, moment: number): boolean => Math.abs(number - moment) < FAR_FROM_TIMES_MS;
@@ -76,7 +76,7 @@ const numberAfter = (number: number, ms: number): number => {
 
 const RFC_3339 = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}/g;
 
-/** The digits after the milliseconds stay. In a Lease they tell one renewal from another. */
+/** The digits after the milliseconds stay. In a Lease, they distinguish the renewals. */
 const textAfter = (text: string, ms: number): string =>
   text.replaceAll(RFC_3339, (at) => new Date(numberAfter(Date.parse(`${at}Z`), ms)).toISOString().slice(0, -1));
 
@@ -88,8 +88,7 @@ const objectAfter = (value: object, ms: number): unknown => {
 };
 
 /**
- * Returns the value as it is after this time (ms). All times in it move into the past: numbers near `NOW`, and times in
- * texts.
+ * Returns the value after this time (ms). All times in it move into the past: numbers near `NOW`, and times in texts.
  */
 export function afterTime<T>(value: T, ms: number): T;
 export function afterTime(value: unknown, ms: number): unknown {
@@ -100,7 +99,7 @@ export function afterTime(value: unknown, ms: number): unknown {
 
 const afterOneTick = new WeakMap<object, unknown>();
 
-/** Returns the same a tick later. Facts are shared by many runs, so each is aged once. */
+/** Returns the value one tick later. Many runs share facts, so each fact is aged once. */
 export function aTickLater<T extends object | null>(facts: T): T;
 export function aTickLater(facts: object | null): unknown {
   if (facts === null) return null;

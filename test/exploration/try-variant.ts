@@ -4,7 +4,7 @@ import type { Explored } from './search.ts';
 import type { Variant } from './unsafe-variants.ts';
 
 export interface VariantThread {
-  /** Explores the variant, after those before it. */
+  /** Explores the variant, after those that came before it. */
   readonly explore: (variant: Variant) => Promise<Explored>;
   readonly close: () => Promise<unknown>;
 }
@@ -13,14 +13,14 @@ export interface VariantThread {
 export type VariantAnswer = { readonly found: Explored } | { readonly error: unknown };
 
 /**
- * Starts a thread for variants. One thread takes them all, because loading the libraries takes longer than most
+ * Starts a thread for variants. One thread explores them all, because loading the libraries takes longer than most
  * explorations.
  */
 export const openVariantThread = (): VariantThread => {
   const worker = new Worker(new URL('variant-thread.ts', import.meta.url));
   const explore = async (variant: Variant): Promise<Explored> => {
     const answered: Promise<readonly VariantAnswer[]> = once(worker, 'message');
-    // Another thread of this process has no origin.
+    // A thread of this process has no origin.
     // oxlint-disable-next-line unicorn/require-post-message-target-origin
     worker.postMessage(variant);
     const [answer] = await answered;

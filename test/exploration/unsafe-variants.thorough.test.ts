@@ -6,11 +6,11 @@ import { variants } from './unsafe-variants.ts';
 const thread = openVariantThread();
 afterAll(() => thread.close());
 
-describe('the exploration finds a schedule for each unsafe variant of the shipped code', () => {
+describe('the exploration finds a schedule that breaks this unsafe variant of the shipped code', () => {
   it.each(variants)('$says', async (variant) => {
     const found = await thread.explore(variant);
     expect(found.story?.breaks).toBe(variant.breaks);
-    // As docs/guards.md says. If not, `npm run explore -- --guards` writes it again.
+    // The numbers of docs/guards.md. If they differ, `npm run explore -- --guards` writes them again.
     expect(await writtenLines()).toContain(guardLine(variant, lengthOf(found)));
   });
 });

@@ -2,14 +2,15 @@ import type { Story } from './story.ts';
 
 export interface Edit {
   readonly file: string;
-  /** Text that stands once in the file, and what replaces it. */
+  /** A text that is in the file exactly once, and its replacement. */
   readonly from: string;
   readonly to: string;
 }
 
 /**
- * Changes of the shipped code that make it unsafe, or that leave something behind. The exploration has to find a
- * schedule for each: that shows that the guard is needed, and that the exploration sees what the guard prevents.
+ * Changes of the shipped code that make it unsafe, or that make it leave something behind. The exploration has to find
+ * a schedule for each of them. That shows that the guard is needed, and that the exploration sees what the guard
+ * prevents.
  */
 export interface Variant {
   /** What the variant does wrong. */
@@ -42,7 +43,7 @@ const edited = (
   breaks: Story['breaks'],
 ): Variant => ({ says, edits: [{ file, from, to }], scenario, breaks });
 
-/** Guards of which each one is enough alone. */
+/** Guards of which any single one is enough. */
 const together = (says: string, edits: readonly Edit[], scenario: string, breaks: Story['breaks']): Variant => ({
   says,
   edits,

@@ -37,7 +37,7 @@ const answer = async (variant: Variant): Promise<VariantAnswer> => {
 };
 
 parentPort?.on('message', (variant: Variant) => {
-  // Another thread of this process has no origin.
+  // A thread of this process has no origin.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
   void answer(variant).then((says) => parentPort?.postMessage(says));
 });

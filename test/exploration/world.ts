@@ -2,27 +2,27 @@ import type { ExploredCloud, MachinePower, Shown } from './clouds.ts';
 import { OLDEST_TICKS } from './time.ts';
 
 /**
- * A small world: one machine below one Node, a database pod with one disk, and another machine that takes over. Ages
+ * A small world: one machine with one Node, a database pod with one disk, and another machine that can take over. Ages
  * are in ticks.
  */
 
 export interface Machine {
   readonly power: MachinePower;
-  /** Counts the machines that have had this name. */
+  /** The number of machines that have had this name. */
   readonly incarnation: number;
-  /** Counts the starts, as the cloud does. */
+  /** The number of starts, as the cloud counts them. */
   readonly boot: number;
-  /** Counts the boots of the kernel. A machine that resumes from memory does not boot. */
+  /** The number of boots of the kernel. A machine that resumes from memory does not boot. */
   readonly kernel: number;
-  /** The machine hibernates, or is in hibernation: its memory is kept, and its guest continues where it was. */
+  /** The machine hibernates, or is in hibernation: its memory is kept, and its guest will continue. */
   readonly hibernates: boolean;
-  /** The guest shuts, or shut, itself down. */
+  /** The guest shuts itself down, or has done so. */
   readonly byGuest: boolean;
-  /** Counts the detaches, where the cloud takes them for another generation. */
+  /** The number of detaches, on a cloud where each changes the generation. */
   readonly detaches: number;
   /**
-   * How long ago the machine was off first, as long as the cloud says so. Null where the cloud dates each stop so long
-   * ago that its age decides nothing.
+   * How long ago the machine was first off, while the cloud still says off. Null on a cloud that dates each stop so
+   * long ago that its age has no influence.
    */
   readonly offFor: number | null;
   /** How long ago the latest boot began. */
@@ -33,7 +33,7 @@ export interface Machine {
   readonly writes: boolean;
 }
 
-/** What is on the Node. Only what Cloudfence and people write is kept as Kubernetes objects have it. */
+/** What is on the Node. Only what Cloudfence and people write is kept in the form of Kubernetes. */
 export interface NodeState {
   readonly uid: string;
   /** The boot of the kernel that the kubelet has posted, and the machine on which it runs. */
@@ -45,19 +45,19 @@ export interface NodeState {
   readonly taints: readonly { readonly key: string; readonly effect: string; readonly value?: string }[];
 }
 
-/** How often each thing may still happen. */
+/** How often each event may still happen. */
 export interface Budget {
   readonly stops: number;
   /** Stops by the guest itself. */
   readonly shutdowns: number;
   readonly starts: number;
   readonly terminations: number;
-  /** A machine that is gone is no longer known to its cloud. */
+  /** The cloud forgets a machine that is gone. */
   readonly forgets: number;
   readonly hibernations: number;
   /** A new machine gets the name of one that is gone. */
   readonly recreations: number;
-  /** The scheduler places the database's next pod on this Node. */
+  /** The scheduler places the next pod of the database on this Node. */
   readonly replacements: number;
   /** A person pauses Cloudfence, and ends the pause. */
   readonly pauses: number;
@@ -66,7 +66,7 @@ export interface Budget {
   readonly foreignTaints: number;
   /** A person deletes the Node. */
   readonly nodeDeletions: number;
-  /** Another Node registers that may be the machine's. */
+  /** Another Node registers that may belong to the machine. */
   readonly claims: number;
   readonly cuts: number;
   readonly renewals: number;
@@ -81,36 +81,35 @@ export interface Budget {
 
 export interface World {
   readonly machine: Machine;
-  /** How long ago the machine was off last, as long as the cloud may still say so. Null after that. */
+  /** How long ago the machine was last off, while the cloud may still say so. Null after that. */
   readonly wasOff: number | null;
   /** What the cloud says while it still says off. */
   readonly shownOff: Shown | null;
   /** Whether the kubelet reaches the API server. */
   readonly connected: boolean;
-  /** The kubelet's Lease: the number of the renewal, and how long ago it was. */
+  /** The Lease of the kubelet: the number of the renewal, and how long ago it was. */
   readonly lease: { readonly renewal: number; readonly age: number };
   readonly node: NodeState | null;
   readonly pod: 'bound' | 'deleting' | 'gone';
-  /** Another pod on this Node. It has no volume, and no other pod replaces it here. */
+  /** Another pod on this Node. It has no volume, and nothing replaces it here. */
   readonly neighbor: 'bound' | 'deleting' | 'gone';
-  /** Counts the pods of the database that this Node has had. */
+  /** The number of database pods that this Node has had. */
   readonly podNumber: number;
   readonly attachment: 'attached' | 'deleting' | 'gone';
   readonly attachmentNumber: number;
-  /** The kubelet reports the disk as in use. A dead kubelet's report stays. */
+  /** The kubelet reports the disk as in use. The report of a dead kubelet stays. */
   readonly inUse: boolean;
   /** Whether the disk is attached to this machine, to none, or to another machine whose database writes to it. */
   readonly disk: 'here' | 'free' | 'there';
-  /** A run has seen the machine running in its present boot, and has done what it does about that. */
+  /** A run has seen the machine running in its present boot, and has reacted. */
   readonly swept: boolean;
   /**
    * The boot in which a person removed our taint, or ended the fence with `release --accept`, and how long ago. Null if
-   * nobody removed anything. Nobody remembers the boot of a whole fence that is removed without a trace while no run
-   * looks.
+   * nobody removed anything. If a whole fence is removed without a trace while no run looks, nobody remembers its boot.
    */
   readonly removed: {
     readonly boot: number | null;
-    /** The start of the machine for which alone it counts. Null if it counts for whatever shows that boot. */
+    /** The start of the machine to which it is limited. Null if it counts for every start that shows this boot. */
     readonly start: number | null;
     readonly age: number;
   } | null;
@@ -126,14 +125,14 @@ export interface World {
   /** How long ago a person opted the Node out, or null. */
   readonly optedOut: number | null;
   /**
-   * About which machine the cloud is asked. `elsewhere`: about this one, in the wrong account or region, where it knows
-   * no such machine. `former`: about another one, which the Node names and which is off, or terminated. Once the Node
-   * was that machine's, or its kubelet has a wrong providerID.
+   * The machine about which the cloud is asked. `elsewhere`: this one, in the wrong account or region, where the cloud
+   * does not know it. `former`: another one, which the Node names and which is off or terminated. Either the Node was
+   * that machine's, or its kubelet has a wrong providerID.
    */
   readonly asked: 'about it' | 'elsewhere' | 'about a former that is off' | 'about a former that is terminated';
   /**
-   * Another Node: whether there is none that may be the machine's, or one that does not say yet which machine it is, or
-   * one that names this machine, too. Its age counts from when it registered.
+   * Another Node: whether there is none that may belong to the machine, or one that does not say yet which machine it
+   * is, or one that also names this machine. Its age counts from its registration.
    */
   readonly rival: { readonly says: 'nothing yet' | 'this machine'; readonly age: number } | null;
   /** How long the Node has been Ready. Null while it is not. Absent in a scenario that does not track it. */
@@ -146,14 +145,14 @@ export interface World {
   readonly offSinceMark: boolean | null;
   /** Counts the Nodes that this machine's kubelet has registered. */
   readonly nodes: number;
-  /** How many ticks may still pass, or null for any number. Who recovers has all the time that it takes. */
+  /** How many ticks may still pass, or null for any number. A recovery has all the time that it needs. */
   readonly ticksLeft: number | null;
   /** The number of the latest fence. */
   readonly latestFence: number;
   readonly budget: Budget;
 }
 
-/** What the assumption of the design is made of, in ticks. */
+/** The terms of the assumption of the design, in ticks. */
 export interface Assumption {
   /** The longest time for which the cloud still says off after a start began. */
   readonly staleness: number;
@@ -178,16 +177,16 @@ export const LONG_AGO_TICKS = 6;
 const sinceIntervention = (age: number): number => Math.min(age + 1, LONG_AGO_TICKS);
 
 /**
- * Where the cloud says nothing about this machine, only its kubelet's silence tells that it is gone. So there, a kubelet
- * that reaches the API server renews its Lease before it counts as silent, and before it frees a disk. Anywhere else it
- * may renew at any time.
+ * If the cloud does not know the machine, only the silence of its kubelet shows that it is gone. So in that case, a
+ * kubelet that reaches the API server renews its Lease before it counts as silent, and before it frees a disk. In every
+ * other case, it may renew at any time.
  */
 export const renewedIfNeeded = (world: World): World =>
   world.asked !== 'about it' && world.connected && isUp(world)
     ? { ...world, lease: { ...world.lease, age: 0 } }
     : world;
 
-/** Returns the world a tick later. */
+/** Returns the world one tick later. */
 export const tickLater = (world: World, { staleness, bootToMount }: Assumption): World => {
   const { machine, wasOff, lease } = world;
   return renewedIfNeeded({
@@ -222,7 +221,7 @@ const former: Omit<Shown, 'power'> = {
   hasDisk: false,
 };
 
-/** Returns what the cloud's answer about the machine depends on. */
+/** Returns what the answer of the cloud about the machine depends on. */
 export const shownBy = (world: World): Shown => {
   if (isAskedOfEarlierNode(world))
     return { ...former, power: world.asked === 'about a former that is off' ? 'off' : 'gone' };
@@ -239,7 +238,7 @@ export const shownBy = (world: World): Shown => {
   };
 };
 
-/** Returns the world after a detach. Where the generation drifts, each one counts. */
+/** Returns the world after a detach. If the generation drifts, each detach counts. */
 export const detached = (world: World, { countsDetaches }: ExploredCloud): World => ({
   ...withMachine(world, { detaches: world.machine.detaches + (countsDetaches ? 1 : 0) }),
   disk: 'free',
