@@ -96,7 +96,7 @@ it('no pod, attachment or disk is touched before the Node is marked for this boo
   expect(always(touches, markedNow)).toBeGreaterThan(runsOf(150));
 });
 
-it('a VolumeAttachment is deleted only if it is this machine’s, no pod wants it, and no other has its Node name', () => {
+it('a VolumeAttachment is deleted only if it is this machine’s, unwanted, and not under a reused Node name', () => {
   const allowed = ({ cluster }: View, step: Step) => {
     const volume = cluster.volumes.find(
       (other) => step.do === 'delete-attachment' && other.attachment?.uid === step.attachment.uid,

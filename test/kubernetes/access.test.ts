@@ -19,16 +19,16 @@ describe('a kubeconfig', () => {
   it.each([
     [null, 'https://blue.example'],
     ['green', 'https://green.example'],
-  ])('in context %s leads to %s', (context, server) => {
+  ])('leads in context %s to %s', (context, server) => {
     expect(linkFromKubeConfig(content, context).server).toBe(server);
   });
 
-  it('that names a missing entry is refused with that name', () => {
+  it('is rejected with the name of an entry that is missing', () => {
     expect(() => linkFromKubeConfig(content, 'torn')).toThrow(/no cluster named red[^]*no user named nobody/);
     expect(() => linkFromKubeConfig(content, 'violet')).toThrow('no context named violet: use one of');
   });
 
-  it.each(['', '{', '- a\n- b', '{"clusters":[{"name":1}]}'])('that is not a kubeconfig is refused: %j', (text) => {
+  it.each(['', '{', '- a\n- b', '{"clusters":[{"name":1}]}'])('is rejected if it is not one: %j', (text) => {
     expect(() => linkFromKubeConfig(text, null)).toThrow(InvalidConfiguration);
   });
 });

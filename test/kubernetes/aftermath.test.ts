@@ -22,7 +22,7 @@ import { FENCE_TOKEN } from '../contract/cluster/sandbox-harness.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 import { faultyCluster, patientClock } from './wire.ts';
 
-/** What a look long after a run shows. The report counts the time that Cloudfence saved by these answers. */
+/** What a look long after a run shows. From these answers, the report calculates the time that Cloudfence saved. */
 
 const OFF = Date.UTC(2026, 10, 21, 9, 59);
 const iso = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z');
@@ -69,7 +69,7 @@ const readyAt = (ms: number, status: 'True' | 'False' = 'True') => ({
   ],
 });
 
-/** A pod that uses the volume on another Node, which has it. */
+/** A pod that uses the volume on another Node, to which it is attached. */
 const moved = async (opened: Stage, handle: string, since: number, attached = true) => {
   await makeVolume(opened, handle, `data-${handle}`);
   await makePod(opened, 'new', usingClaim(`data-${handle}`), { name: `user-${handle}` });
@@ -79,7 +79,7 @@ const moved = async (opened: Stage, handle: string, since: number, attached = tr
 };
 
 describe('the volumes of a dead machine', () => {
-  it('are nowhere if it had none', async () => {
+  it('are not detached, attached, or running anywhere if it had none', async () => {
     expect(await stage().look()).toEqual({
       detached: false,
       attachedElsewhere: false,
@@ -90,7 +90,7 @@ describe('the volumes of a dead machine', () => {
     });
   });
 
-  it('are detached once no attachment of any is left at the old Node', async () => {
+  it('are detached once no attachment to the old Node is left', async () => {
     const opened = stage();
     for (const handle of ['a', 'b']) await makeAttachment(opened, on(handle, 'old'), 'old', `data-${handle}`);
     const volumes = [volumeOf('a'), volumeOf('b')];
@@ -101,7 +101,7 @@ describe('the volumes of a dead machine', () => {
     expect(await opened.look({ volumes })).toMatchObject({ detached: true, attachedElsewhere: false });
   });
 
-  it('run elsewhere since the last of their pods is ready', async () => {
+  it('run elsewhere since the time at which the last of their pods became ready', async () => {
     const opened = stage();
     await moved(opened, 'a', OFF + 9_000);
     await moved(opened, 'b', OFF + 5_000);
@@ -114,7 +114,7 @@ describe('the volumes of a dead machine', () => {
     ['is not attached yet', (opened: Stage) => moved(opened, 'b', OFF + 5_000, false)],
     ['has no pod elsewhere', (opened: Stage) => makeVolume(opened, 'b', 'data-b')],
     ['has no volume any more', async () => undefined],
-  ])('do not run while one of them %s', async (_case, make) => {
+  ])('do not run elsewhere while one of them %s', async (_case, make) => {
     const opened = stage();
     await moved(opened, 'a', OFF + 9_000);
     await make(opened);
@@ -124,7 +124,7 @@ describe('the volumes of a dead machine', () => {
     });
   });
 
-  it('are attached elsewhere, and do not run, while a pod is not ready', async () => {
+  it('are attached elsewhere but do not run while a pod is not ready', async () => {
     const opened = stage();
     await moved(opened, 'a', OFF + 9_000);
     await opened.admin('PATCH', `${PODS}/user-a/status`, { status: readyAt(OFF + 9_000, 'False') });
@@ -134,14 +134,14 @@ describe('the volumes of a dead machine', () => {
     });
   });
 
-  it('are unknown if nobody wrote the name of their PersistentVolume', async () => {
+  it('are not found elsewhere if nobody wrote the name of their PersistentVolume', async () => {
     const opened = stage();
     await moved(opened, 'a', OFF + 9_000);
     const found = await opened.look({ volumes: [volumeOf('a', null)] });
     expect(found).toMatchObject({ detached: true, attachedElsewhere: false, runningSince: null });
   });
 
-  it('are looked for as long as a Node can have them, whatever a kubelet lists', async () => {
+  it('are read up to the number that a Node can have, whatever a kubelet lists', async () => {
     const { look, paths } = stage();
     const volumes = Array.from({ length: 1_000 }, (_, at) => volumeOf(`${at}`));
     await look({ volumes });
@@ -160,7 +160,7 @@ describe('the pods without volumes', () => {
   const ownedBy = (uid: string) => ({
     ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'o', uid, controller: true }],
   });
-  /** A pod of a controller, on a Node, made and ready at these times. */
+  /** A pod of a controller on a Node, created and ready at these times. */
   const pod = async (
     { server }: Stage,
     name: string,
@@ -178,7 +178,7 @@ describe('the pods without volumes', () => {
       { user: 'admin', at: made },
     );
 
-  it('run since each has one that its controller has made since, and the last of these is ready', async () => {
+  it('run again since the last of their replacements became ready', async () => {
     const opened = stage();
     await pod(opened, 'web-2', { since: OFF + 9_000 });
     const pods = [old('web-a', 'web'), old('web-b', 'web')];
@@ -201,7 +201,7 @@ describe('the pods without volumes', () => {
     expect(await opened.look({ pods: [old('web-a', 'web')] })).toMatchObject({ runningSince: null });
   });
 
-  it('may be replaced in the second of the stop, because the API server writes whole seconds', async () => {
+  it('may be replaced within the second of the stop, because the API server writes whole seconds', async () => {
     const opened = stage();
     await pod(opened, 'web-2', { made: OFF });
     const later = { ...phases, off: new Date(OFF + 900).toISOString() };
@@ -210,7 +210,7 @@ describe('the pods without volumes', () => {
     });
   });
 
-  it('count from the receipt if nobody knows when the machine went off', async () => {
+  it('count from the receipt of the event if nobody knows when the machine went off', async () => {
     const opened = stage();
     await pod(opened, 'web-2');
     const received = (ms: number) => ({ ...phases, off: null, received: iso(ms) });
@@ -226,7 +226,7 @@ describe('the pods without volumes', () => {
     expect(await opened.look({ pods: [itself] })).toMatchObject({ runningSince: null });
   });
 
-  it('are followed in each of their namespaces, and only if something replaces them', async () => {
+  it('are followed in each of their namespaces, but only if a controller replaces them', async () => {
     const opened = stage();
     await pod(opened, 'web-2');
     await pod(opened, 'cart-2', { namespace: 'shop', owner: 'cart', since: OFF + 7_000 });
@@ -244,7 +244,7 @@ describe('the pods without volumes', () => {
     expect(await opened.look(query)).toMatchObject({ runningSince: OFF + 12_000 });
   });
 
-  it('are followed as far as a kubelet can have them', async () => {
+  it('are followed up to the number that a kubelet can have', async () => {
     const opened = stage();
     const pods = Array.from({ length: 300 }, (_, at) => old(`web-${at}`, 'web', at < 256 ? 'default' : 'shop'));
     await opened.look({ pods });
@@ -271,14 +271,14 @@ describe('the Node of a dead machine', () => {
     expect(await opened.look({ nodeUid: uid, bootID: null })).toMatchObject({ returnedSince: null });
   });
 
-  it('is gone if another one has its name, unless nobody knows which one it was', async () => {
+  it('counts as gone if another Node has its name, unless nobody knows its uid', async () => {
     const opened = stage();
     await makeNode(opened, { name: 'old', status: returned('boot-2') });
     expect(await opened.look()).toMatchObject({ returnedSince: null, nodeGone: true });
     expect(await opened.look({ nodeUid: null })).toMatchObject({ returnedSince: null, nodeGone: false });
   });
 
-  it('bears a fence of ours, or none', async () => {
+  it('has a fence of Cloudfence, or none', async () => {
     const opened = stage();
     const { uid } = await makeNode(opened, { name: 'old' });
     expect(await opened.look({ nodeUid: uid })).toMatchObject({ fenced: false });
@@ -287,7 +287,7 @@ describe('the Node of a dead machine', () => {
   });
 });
 
-it('an answer in another form is no answer', async () => {
+it('an answer in an unexpected form is rejected', async () => {
   const link = transportLink(
     async ({ path }) => ({
       status: 200,

@@ -21,7 +21,7 @@ it.each([
   expect(parseUniqueVolumeName(name)).toEqual(volume);
 });
 
-it('takes an attachment about which nobody has written anything for not attached', () => {
+it('treats an attachment without a status as not attached', () => {
   const spec = { attacher: 'a-driver', nodeName: 'n', source: { persistentVolumeName: 'data' } };
   expect(attachmentFacts({ metadata: { name: 'csi-1', uid: 'u' }, spec })).toEqual({
     name: 'csi-1',
@@ -36,7 +36,7 @@ it('takes an attachment about which nobody has written anything for not attached
   });
 });
 
-it('takes an attachment without metadata for one that no name finds', () => {
+it('gives an attachment without metadata an empty name', () => {
   const spec = { attacher: 'a-driver', nodeName: 'n', source: { persistentVolumeName: 'data' } };
   expect(attachmentFacts({ spec })).toMatchObject({ name: '', uid: '' });
 });

@@ -43,7 +43,7 @@ describe('the doctor', () => {
     ]);
   });
 
-  it('names what a diagnosis lacks', async () => {
+  it('names each permission that a diagnosis lacks', async () => {
     const rules = [
       { apiGroups: ['', 'storage.k8s.io', 'coordination.k8s.io'], resources: ['*'], verbs: ['get', 'list'] },
     ];
@@ -78,11 +78,11 @@ describe('a server version', () => {
     ['v2.0.0', true],
     ['1.33.4-gke.1', true],
     ['unreadable', false],
-  ])('%s supports the taint: %s', (gitVersion, taintSupported) => {
+  ])('%s supports the out-of-service taint: %s', (gitVersion, taintSupported) => {
     expect(versionOf(gitVersion)).toEqual({ text: gitVersion, taintSupported });
   });
 
-  it('is requested again after an hour, and not before', async () => {
+  it('is requested again only after an hour', async () => {
     const server = { ...sandboxServer({ version: 'v1.25.0' }) };
     const clock = patientClock();
     let version = 'v1.25.0';

@@ -10,9 +10,9 @@ import { makeNode, unhurried } from '../contract/cluster/harness.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 import { faultyCluster, patientClock } from './wire.ts';
 
-/** Two drills that reserve one Node, between any two of their calls. */
+/** Two drills that reserve the same Node, with their calls in any order. */
 
-/** Holds the patches back until as many have arrived, so that each of them was decided on the same Node. */
+/** Holds the patches until this many have arrived, so that each of them was decided from the same Node. */
 const together = (transport: Transport, count: number): Transport => {
   let arrived = 0;
   const all = Promise.withResolvers<void>();
@@ -70,7 +70,7 @@ describe('the reservation of a Node', () => {
     expect([touched, await node.holder()]).toEqual([3, 'first']);
   });
 
-  it('is no reservation of a Node that another one has replaced', async () => {
+  it('fails on a Node that another one has replaced', async () => {
     const node = await reservable();
     expect(await reserve(node.cluster, { ...node, uid: 'another' }, 'first')).toBeInstanceOf(Refused);
     expect(await node.holder()).toBeUndefined();

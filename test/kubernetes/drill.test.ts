@@ -26,7 +26,7 @@ import {
 import { inProcess } from '../sandbox/in-process.ts';
 import { faultyCluster, patientClock } from './wire.ts';
 
-/** What a drill reads and makes in a cluster: each answer decides whether a healthy machine is stopped. */
+/** What a drill reads and creates in a cluster. From each answer, it decides whether it may stop a healthy machine. */
 
 const SETS = '/apis/apps/v1/namespaces/default/statefulsets';
 const RESERVED = 'cloudfence.node-restriction.kubernetes.io/drill-reserved-by';
@@ -81,8 +81,8 @@ const owned = (kind: string) => ({
   ownerReferences: [{ apiVersion: 'apps/v1', kind, name: 'o', uid: 'o', controller: true }],
 });
 
-describe('a Node for a drill', () => {
-  it('that is gone has no scene', async () => {
+describe('a Node on which a drill is to run', () => {
+  it('has no facts if it is gone', async () => {
     const { drill } = await stage();
     const request = { canary, own: null, cap: defaultPolicy.cap };
     expect(await drill.inspect('gone', request, unhurried())).toBeNull();
@@ -106,13 +106,13 @@ describe('a Node for a drill', () => {
     expect(await inspect()).toMatchObject({ allowed, hostname: 'host', barred: [], reservedBy: null });
   });
 
-  it('has no name for the canary without its label', async () => {
+  it('gives the canary no hostname if the label for it is missing', async () => {
     const { admin, inspect } = await stage();
     await admin('PATCH', `${NODES}/node`, { metadata: { labels: null } });
     expect((await inspect()).hostname).toBeNull();
   });
 
-  it('names what keeps pods off, and a taint that only deters them is nothing', async () => {
+  it('lists what keeps pods off, but not a taint that only discourages them', async () => {
     const { admin, inspect } = await stage();
     const taints = ['NoSchedule', 'NoExecute', 'PreferNoSchedule'].map((effect) => ({ key: `k-${effect}`, effect }));
     await admin('PATCH', `${NODES}/node`, { spec: { taints, unschedulable: true } });
@@ -123,7 +123,7 @@ describe('a Node for a drill', () => {
     ]);
   });
 
-  it('has a spare only in its zone that is Ready, open, and there to stay', async () => {
+  it('has a spare only in its zone, and only if that is Ready, schedulable, and not about to go', async () => {
     const opened = await stage();
     const { admin, inspect } = opened;
     await admin('PATCH', `${NODES}/node/status`, { status: ready });
@@ -168,7 +168,7 @@ describe('the pods that a drill would disturb', () => {
       [{ name: 'default/pod', disks: ['volume v'], bare: true }],
     ],
     ['of the kubelet itself', {}, { annotations: { 'kubernetes.io/config.mirror': 'x' } }, []],
-  ])('are named with their disks: a pod %s', async (_case, spec, metadata, found) => {
+  ])('are listed with their disks: a pod %s', async (_case, spec, metadata, found) => {
     expect(await neighbors((opened) => makePod(opened, 'node', spec, { ...named, ...metadata }))).toEqual(found);
   });
 
@@ -195,7 +195,7 @@ describe('the pods that a drill would disturb', () => {
   });
 });
 
-/** The canary's objects, bound to a disk that is attached to the Node. */
+/** The objects of the canary, bound to a disk that is attached to the Node. */
 const makeCanary = async (opened: Stage, drill = canary.drill) => {
   await opened.drill.create({ ...canary, drill }, unhurried());
   const volume = await makeVolume(opened, 'vol-canary', CLAIM);
@@ -207,7 +207,7 @@ const makeCanary = async (opened: Stage, drill = canary.drill) => {
 };
 
 describe('the attachments to the Node', () => {
-  it('are all named while the drill has no canary', async () => {
+  it('are all listed if the drill has no canary', async () => {
     const opened = await stage();
     await makeAttachment(opened, 'csi-1', 'node', 'data');
     await makeAttachment(opened, 'csi-2', 'other', 'elsewhere');
@@ -215,7 +215,7 @@ describe('the attachments to the Node', () => {
     expect((await opened.inspect('mine')).attachments).toEqual(['data']);
   });
 
-  it('are those of others as soon as the canary of this drill has one', async () => {
+  it('are listed without its own as soon as the drill has a canary', async () => {
     const opened = await stage();
     await makeCanary(opened);
     await makeAttachment(opened, 'csi-1', 'node', 'data');
@@ -225,7 +225,7 @@ describe('the attachments to the Node', () => {
     expect(await by(null)).toEqual([CLAIM, 'data'].sort());
   });
 
-  it('are named by themselves if a pod names the disk', async () => {
+  it('are listed by themselves if a pod names the disk', async () => {
     const opened = await stage();
     const inlineVolumeSpec = { accessModes: ['ReadWriteOnce'], csi: { driver: DRIVER, volumeHandle: 'vol' } };
     await made(opened, '/apis/storage.k8s.io/v1/volumeattachments', {
@@ -236,14 +236,14 @@ describe('the attachments to the Node', () => {
   });
 });
 
-describe('what another drill has left', () => {
+describe('what another drill has left behind', () => {
   const all = [`statefulset/${SET}`, `pod/${POD}`, `pvc/${CLAIM}`].map((part) => `${part} in namespace default`);
 
   it.each([
     ['nobody', null, all],
     ['this drill', 'mine', []],
     ['another drill', 'another', all],
-  ] as const)('is everything that is not its own, seen by %s', async (_who, own, leftovers) => {
+  ] as const)('is everything that is not its own, according to %s', async (_who, own, leftovers) => {
     const opened = await stage();
     expect((await opened.inspect(own)).leftovers).toEqual([]);
     await makeCanary(opened);
@@ -270,14 +270,14 @@ describe('the StorageClass of a canary', () => {
     return { ...opened, add };
   };
 
-  it('is none without a default one', async () => {
+  it('is null if there is no default one', async () => {
     const { add, inspect } = await withClasses();
     add('plain', {}, 'Delete');
     add('former', { 'storageclass.kubernetes.io/is-default-class': 'false' }, 'Delete');
     expect((await inspect()).storageClass).toBeNull();
   });
 
-  it('is the newest of several default ones', async () => {
+  it('is the newest if there are several default ones', async () => {
     const { add, inspect } = await withClasses();
     add('middle', DEFAULT, 'Delete', 9);
     add('newest', DEFAULT, 'Delete', 10);
@@ -288,7 +288,7 @@ describe('the StorageClass of a canary', () => {
   it.each([
     ['Delete', true],
     ['Retain', false],
-  ] as const)('that is named is read: its policy %s', async (policy, deletesDisks) => {
+  ] as const)('is read by its name: its policy %s', async (policy, deletesDisks) => {
     const { add, inspect } = await withClasses();
     add('default', DEFAULT, 'Delete');
     add('fast', {}, policy);
@@ -301,13 +301,13 @@ const waiting = (reason: object) => ({ name: 'canary', state: { waiting: reason 
 const scheduled = (status: string) => ({ type: 'PodScheduled', status, message: 'no room' });
 
 describe('the canary', () => {
-  it('is not there, nor is anything of it', async () => {
+  it('has no objects before the drill creates them', async () => {
     const { drill } = await stage();
     const nothing = { pod: null, volume: null, here: null, there: null };
     expect(await drill.canary(canary, 'node', unhurried())).toEqual(nothing);
   });
 
-  it('is seen with its pod, its disk, and the attachment to the Node in question', async () => {
+  it('is read with its pod, its disk, and the attachment to the Node in question', async () => {
     const opened = await stage();
     const { pod, attachment } = await makeCanary(opened);
     const view = await opened.drill.canary(canary, 'node', unhurried());
@@ -319,7 +319,7 @@ describe('the canary', () => {
     });
   });
 
-  it('is seen on another Node, with the attachments to both', async () => {
+  it('is read on another Node, with the attachments to both', async () => {
     const opened = await stage();
     const { attachment } = await makeCanary(opened);
     await opened.admin('DELETE', `${PODS}/${POD}?gracePeriodSeconds=0`);
@@ -349,7 +349,7 @@ describe('the canary', () => {
     expect((await opened.drill.canary(canary, 'node', unhurried())).pod).toMatchObject({ waits, ready: false });
   });
 
-  it('is ready, or ends, as its pod says', async () => {
+  it('is ready, or has ended, as its pod says', async () => {
     const opened = await stage();
     await makeCanary(opened);
     const conditions = [{ type: 'PodScheduled', status: 'False' }, ...ready.conditions];
@@ -362,7 +362,7 @@ describe('the canary', () => {
     expect((await opened.drill.canary(canary, 'node', unhurried())).pod).toMatchObject({ deleting: true });
   });
 
-  it('prefers its Node, takes its disk with it, and runs where the strictest rules for pods apply', async () => {
+  it('prefers its Node, takes its disk with it, and runs under the strictest rules for pods', async () => {
     const { drill, server } = await stage();
     await drill.create({ ...canary, storageClass: 'fast' }, unhurried());
     expect(server.store.get('statefulsets', SET, 'default')).toMatchObject({
@@ -409,7 +409,7 @@ describe('the canary', () => {
     });
   });
 
-  it('leaves the class to the cluster if nobody names one', async () => {
+  it('leaves the StorageClass to the cluster if nobody names one', async () => {
     const { drill, sent } = await stage();
     await drill.create(canary, unhurried());
     expect(sent('POST').at(-1)?.body).not.toContain('storageClassName');
@@ -424,7 +424,7 @@ describe('the removal of a canary', () => {
     store.get('persistentvolumeclaims', CLAIM, 'default')?.metadata.name,
   ];
 
-  it('deletes what the drill made, names what is left, and ends with nothing', async () => {
+  it('deletes what the drill created, lists what is left, and ends if nothing is left', async () => {
     const opened = await stage();
     await makeCanary(opened);
     const remove = () => opened.drill.remove(canary, volume, unhurried());
@@ -435,7 +435,7 @@ describe('the removal of a canary', () => {
     expect(standing(opened)).toEqual([undefined, undefined, undefined]);
   });
 
-  it('deletes the set before the pod, which it would create again, and each only by the uid that was read', async () => {
+  it('deletes the StatefulSet before the pod, which it would recreate, and each only by its uid', async () => {
     const opened = await stage();
     const { pod } = await makeCanary(opened);
     await opened.drill.remove(canary, null, unhurried());
@@ -449,7 +449,7 @@ describe('the removal of a canary', () => {
       });
   });
 
-  it('touches nothing that another drill has made', async () => {
+  it('deletes nothing that another drill has created', async () => {
     const opened = await stage();
     await makeCanary(opened, 'another');
     expect(await opened.drill.remove(canary, null, unhurried())).toEqual([]);
@@ -460,7 +460,7 @@ describe('the removal of a canary', () => {
   it.each([
     ['has gone', 404, { reason: 'NotFound', details: { name: POD } }],
     ['is another one', 409, { reason: 'Conflict' }],
-  ])('goes on if a part %s meanwhile', async (_case, code, status) => {
+  ])('continues if a part %s meanwhile', async (_case, code, status) => {
     const answer = {
       status: code,
       headers: { 'content-type': 'application/json' },
@@ -481,7 +481,7 @@ describe('the removal of a canary', () => {
     await expect(opened.drill.remove(canary, null, unhurried())).rejects.toThrow(/403/);
   });
 
-  it('has a command for the canary of one drill, and one for any', async () => {
+  it('has one command for the canary of one drill, and one for any canary', async () => {
     const { drill } = await stage();
     expect(drill.removeCommand({ namespace: 'shop' }, 'mine')).toBe(
       'kubectl -n shop delete statefulset,pvc -l cloudfence.dev/drill=mine',
@@ -503,7 +503,7 @@ describe('the reservation of a Node', () => {
   const reserve = ({ drill, node }: Stage, uid = node.uid) =>
     drill.reserve({ name: 'node', uid, drill: 'mine' }, unhurried());
 
-  it('is written once, and is seen', async () => {
+  it('is written once, and can be read', async () => {
     const opened = await stage();
     await reserve(opened);
     await reserve(opened);
@@ -511,7 +511,7 @@ describe('the reservation of a Node', () => {
     expect(opened.sent('PATCH').filter(({ path }) => path.startsWith(NODES))).toHaveLength(1);
   });
 
-  it('never replaces another drill’s', async () => {
+  it('never replaces that of another drill', async () => {
     const opened = await stage();
     await label(opened, 'another');
     await expect(reserve(opened)).rejects.toThrow(Refused);
@@ -519,7 +519,7 @@ describe('the reservation of a Node', () => {
     expect(holder(opened)).toBe('another');
   });
 
-  it('is not written on another Node of that name, or without one', async () => {
+  it('is not written on another Node of that name, or if there is none', async () => {
     const opened = await stage();
     await expect(reserve(opened, 'a-former-uid')).rejects.toThrow('Node node is gone, or is another one by now');
     await opened.admin('DELETE', `${NODES}/node`);
@@ -527,7 +527,7 @@ describe('the reservation of a Node', () => {
     expect(opened.sent('PATCH').filter(({ path }) => path.startsWith(NODES))).toEqual([]);
   });
 
-  /** Someone writes to the Node right before each of so many patches of the drill. */
+  /** Something writes to the Node right before each of this many patches of the drill. */
   const contested = async (times: number, write: (opened: Stage) => Promise<unknown>) => {
     let left = times;
     const writes: Promise<unknown>[] = [];
@@ -557,20 +557,20 @@ describe('the reservation of a Node', () => {
     expect(holder(opened)).toBe('mine');
   });
 
-  it('is given up if the kubelet never stops', async () => {
+  it('is given up if the kubelet does not stop to write', async () => {
     const opened = await contested(100, beat);
     await expect(reserve(opened)).rejects.toThrow(Refused);
     expect(opened.sent('PATCH')).toHaveLength(5);
     expect(holder(opened)).toBeUndefined();
   });
 
-  it('is the other drill’s if that one was faster', async () => {
+  it('belongs to the other drill if that was faster', async () => {
     const opened = await contested(1, takeOver);
     await expect(reserve(opened)).rejects.toThrow('another drill (another) has just reserved Node node');
     expect(holder(opened)).toBe('another');
   });
 
-  it('is declined at once by an API server that has another reason', async () => {
+  it('fails at once if the API server rejects it for another reason', async () => {
     const answer = { status: 403, headers: {}, body: '' };
     const opened = await stage({ before: ({ method }) => (method === 'PATCH' ? answer : undefined) });
     await expect(reserve(opened)).rejects.toThrow(/403/);
@@ -589,14 +589,14 @@ describe('the reservation of a Node', () => {
     expect(opened.sent('PATCH').filter(({ path }) => path.startsWith(NODES))).toHaveLength(writes);
   });
 
-  it('stays another drill’s that takes it right before its end', async () => {
+  it('stays if another drill takes it right before the end', async () => {
     const opened = await contested(1, takeOver);
     await label(opened, 'mine');
     await expect(opened.drill.free({ name: 'node', drill: 'mine' }, unhurried())).rejects.toThrow(Refused);
     expect(holder(opened)).toBe('another');
   });
 
-  it('of a Node that is gone has ended', async () => {
+  it('has ended if its Node is gone', async () => {
     const opened = await stage();
     await opened.admin('DELETE', `${NODES}/node`);
     await opened.drill.free({ name: 'node', drill: 'mine' }, unhurried());

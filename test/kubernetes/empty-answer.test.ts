@@ -4,7 +4,7 @@ import type { Cluster } from '../../fencing/model/cluster.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { clusterOver } from './wire.ts';
 
-/** A proxy, a login page, or a load balancer that answers with status 200 and nothing that the API server says. */
+/** A proxy, a login page, or a load balancer that answers with status 200 and nothing that the API server would say. */
 
 const never = (): AbortSignal => new AbortController().signal;
 

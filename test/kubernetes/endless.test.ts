@@ -19,7 +19,7 @@ import { attachmentName } from '../../kubernetes/attachments.ts';
 import { annotatedIdentitySources, csiNodeIdentitySources } from '../../kubernetes/node.ts';
 import { clusterOver, patientClock } from './wire.ts';
 
-/** An API server, or a kubelet, that reports more than there is. */
+/** An API server, or a kubelet, that reports more than exists. */
 
 const counted = (transport: Transport) => {
   const paths: string[] = [];
@@ -49,7 +49,7 @@ const endless = (token: (page: number) => string) => {
 
 describe('a list that never ends', () => {
   it.each([
-    ['whose next page always starts over', (page: number) => `page-${page}`, 1_001],
+    ['whose next page always starts at the beginning', (page: number) => `page-${page}`, 1_001],
     ['whose next page starts where the last one started', () => 'page', 2],
   ])('%s is abandoned with a reason', async (_, token, most) => {
     const { paths, counting } = endless(token);
@@ -114,7 +114,7 @@ describe('a kubelet that names ten thousand volumes', () => {
     },
   );
 
-  it('hides no volume that someone else names: a claim, a pod, or the record', async () => {
+  it('does not hide a volume that something else names: a claim, a pod, or the record', async () => {
     const { stage, node, look } = await busyNode();
     const inline = { name: 'v', awsElasticBlockStore: { volumeID: 'vol-inline' } };
     const claimed = usingClaim(await makeVolume(stage, 'vol-claimed'));
@@ -126,7 +126,7 @@ describe('a kubelet that names ten thousand volumes', () => {
     expect(facts.volumes.map(({ handle }) => handle).sort()).toEqual(['vol-claimed', 'vol-inline', 'vol-noted']);
   });
 
-  it('in the record costs no more than a big Node', async () => {
+  it('in the record costs no more than a large Node', async () => {
     const { paths, node, look } = await busyNode();
     const volumes = Array.from({ length: 10_000 }, (_, at) => ({
       driver: DRIVER,
@@ -139,8 +139,8 @@ describe('a kubelet that names ten thousand volumes', () => {
   });
 });
 
-describe('a big Node', () => {
-  it('with 300 volumes is looked at volume by volume, attached or not', async () => {
+describe('a large Node', () => {
+  it('with 300 volumes is read volume by volume, attached or not', async () => {
     const { stage, node, look } = await busyNode();
     await stage.admin('PATCH', `${NODES}/${node.name}/status`, {
       status: { volumesInUse: names(300).map((name) => `kubernetes.io/csi/${name}`) },
@@ -150,7 +150,7 @@ describe('a big Node', () => {
 });
 
 describe('a tenant', () => {
-  it('whose pods name two thousand claims costs a bounded number of calls, and the remaining claims are unresolved', async () => {
+  it('whose pods name two thousand claims costs a limited number of calls, and the rest is unresolved', async () => {
     const { paths, stage, node, look } = await busyNode();
     const volumes = Array.from({ length: 2_000 }, (_, at) => ({
       name: `v${at}`,

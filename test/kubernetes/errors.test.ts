@@ -9,40 +9,40 @@ import {
   unreadableAnswer,
 } from '../../kubernetes/errors.ts';
 
-/** What an answer of the API server means. Only its own word counts as "gone". */
+/** What an answer of the API server means. An object counts as gone only if the API server itself says so. */
 
 const status = (fields: object): string => JSON.stringify({ kind: 'Status', ...fields });
 const answer = (code: number, body: unknown = ''): ApiException<unknown> => new ApiException(code, 'text', body, {});
 const gone = answer(404, status({ reason: 'NotFound', details: { name: 'node-a' } }));
 const behind = (cause: unknown): Error => new Error('outside', { cause });
 
-describe('an object is gone', () => {
+describe('whether an object counts as gone', () => {
   it.each([
-    ['the API server names it', gone, true],
-    ['an error around it does', behind(behind(gone)), true],
-    ['the API server names none', answer(404, status({ reason: 'NotFound', details: {} })), false],
-    ['the API server gives no details', answer(404, status({ reason: 'NotFound' })), false],
-    ['the answer has no reason', answer(404, status({ details: { name: 'node-a' } })), false],
-    ['the answer is not a Status', answer(404, '<h1>404</h1>'), false],
+    ['yes, the API server names it', gone, true],
+    ['yes, an error with that cause', behind(behind(gone)), true],
+    ['no, the API server names none', answer(404, status({ reason: 'NotFound', details: {} })), false],
+    ['no, the API server gives no details', answer(404, status({ reason: 'NotFound' })), false],
+    ['no, the answer has no reason', answer(404, status({ details: { name: 'node-a' } })), false],
+    ['no, the answer is not a Status', answer(404, '<h1>404</h1>'), false],
     [
-      'another kind of object says so',
+      'no, it is about another kind of object',
       answer(404, JSON.stringify({ kind: 'Node', reason: 'NotFound', details: { name: 'a' } })),
       false,
     ],
-    ['the code is another one', answer(410, status({ reason: 'NotFound', details: { name: 'node-a' } })), false],
-    ['there is no answer', new Error('connect ECONNREFUSED'), false],
-    ['nothing is thrown', null, false],
-  ])('only if the API server says so: %s', (_case, error, isGone) => {
+    ['no, the code is another one', answer(410, status({ reason: 'NotFound', details: { name: 'node-a' } })), false],
+    ['no, there is no answer', new Error('connect ECONNREFUSED'), false],
+    ['no, there is no error', null, false],
+  ])('%s', (_case, error, isGone) => {
     expect(isNotFound(error)).toBe(isGone);
   });
 });
 
-describe('a path is not served', () => {
+describe('whether a path is not served', () => {
   it.each([
-    ['a 404 without an object', answer(404, 'page not found'), true],
-    ['a 404 about an object', gone, false],
-    ['another code', answer(403), false],
-    ['no answer', new Error('reset'), false],
+    ['yes, a 404 without an object', answer(404, 'page not found'), true],
+    ['no, a 404 about an object', gone, false],
+    ['no, another code', answer(403), false],
+    ['no, no answer', new Error('reset'), false],
   ])('%s', (_case, error, isUnknown) => {
     expect(isUnknownPath(error)).toBe(isUnknown);
   });
@@ -53,7 +53,7 @@ it.each([
   [422, true],
   [404, false],
   [403, false],
-])('a precondition has failed: code %i', (code, hasFailed) => {
+])('a code that means a failed precondition: %i', (code, hasFailed) => {
   expect(isPreconditionFailed(behind(answer(code)))).toBe(hasFailed);
 });
 
@@ -78,7 +78,7 @@ describe('an error of the API server', () => {
     expect(translated.cause).toBe(error);
   });
 
-  it('with its own 404 is final, and its words are repeated', () => {
+  it('with a 404 of the API server is final, and repeats its words', () => {
     const translated = toCloudfenceError(
       answer(404, status({ reason: 'NotFound', message: 'nodes "a" not found' })),
       'GET /api',
@@ -87,18 +87,18 @@ describe('an error of the API server', () => {
     expect(translated.message).toBe('GET /api returned 404 NotFound: nodes "a" not found');
   });
 
-  it('without words says only what there is', () => {
+  it('without words contains only method, path, and code', () => {
     expect(toCloudfenceError(answer(409, status({})), 'PATCH /api').message).toBe('PATCH /api returned 409 : ');
   });
 
-  it('that is translated already stays as it is', () => {
+  it('that is already converted stays as it is', () => {
     const refused = new Refused('no');
     expect(toCloudfenceError(behind(refused), 'GET /api')).toBe(refused);
   });
 });
 
 describe('a call without an answer', () => {
-  it('names why, and keeps its cause', () => {
+  it('names the reason, and keeps its cause', () => {
     const error = new Error('connect ECONNREFUSED 127.0.0.1:1');
     const translated = toCloudfenceError(error, 'GET /api');
     expect(translated).toBeInstanceOf(ClusterUnavailable);
@@ -114,7 +114,7 @@ describe('a call without an answer', () => {
     expect(toCloudfenceError(new Error(''), 'GET /api').message).toBe('GET /api got no response: the cause is unknown');
   });
 
-  it('or with one that nobody can read is the same', () => {
+  it('or with one that cannot be read is an error of the same kind', () => {
     const cause = new TypeError('x is not iterable');
     const translated = unreadableAnswer('cluster c', cause);
     expect(translated).toBeInstanceOf(ClusterUnavailable);

@@ -74,7 +74,7 @@ describe('an exchange', () => {
     });
   });
 
-  it('sends the headers of its request, even in the place of its own', async () => {
+  it('sends the headers of its request, even those that it would set itself', async () => {
     const { url } = await serving(({ headers }, response) =>
       response.end([headers['accept-encoding'], headers['x-request']].join(' ')),
     );
@@ -82,7 +82,7 @@ describe('an exchange', () => {
     expect((await sendRequest(outgoing, way(new Agent(POOL_OPTIONS)))).body).toBe('identity one');
   });
 
-  it('leaves no connection behind that is idle when its pool is retired', async () => {
+  it('closes its idle connection if its pool is retired', async () => {
     const agent = new Agent(POOL_OPTIONS);
     const { server, url } = await serving((_request, response) => response.end());
     const connected = once(server, 'connection');
@@ -95,7 +95,7 @@ describe('an exchange', () => {
     expect(agent.freeSockets).toEqual({});
   });
 
-  it('keeps its connection for the next one', async () => {
+  it('keeps its connection for the next exchange', async () => {
     const agent = new Agent(POOL_OPTIONS);
     let connections = 0;
     const { server, url } = await serving((_request, response) => response.end());
@@ -112,14 +112,14 @@ describe('an exchange', () => {
     expect((await sendRequest(get(url), way(new Agent(POOL_OPTIONS)))).body).toBe('gzip undefined');
   });
 
-  it('ends with its signal, although it still waits for a connection', async () => {
+  it('ends with its signal while it waits for a connection', async () => {
     const aborting = new AbortController();
     const agent = new Agent({ ...POOL_OPTIONS, lookup: () => aborting.abort() });
     const failed = sendRequest(get('http://cloud.example'), way(agent, aborting.signal));
     await expect(failed).rejects.toThrow(/aborted/);
   });
 
-  it('ends with its signal, although every connection of its pool is in use', async () => {
+  it('ends with its signal while every connection of its pool is in use', async () => {
     const aborting = new AbortController();
     const agent = new Agent({ ...POOL_OPTIONS, maxSockets: 1 });
     const { server, url } = await serving(() => undefined);
@@ -141,7 +141,7 @@ describe('an exchange', () => {
     await expect(sendRequest(get(url), way(new Agent(POOL_OPTIONS), aborting.signal))).rejects.toThrow(/aborted/);
   });
 
-  it('keeps its answer if its pool is retired meanwhile, and leaves no connection behind', async () => {
+  it('keeps its answer if its pool is retired meanwhile, and then closes its connection', async () => {
     const agent = new Agent(POOL_OPTIONS);
     const { server, url } = await serving((_request, response) => {
       closeWhenIdle(agent);
@@ -153,7 +153,7 @@ describe('an exchange', () => {
     expect(agent.freeSockets).toEqual({});
   });
 
-  it('goes through the proxy of a kubeconfig, in one tunnel for many calls', async () => {
+  it('uses the proxy of a kubeconfig, with one tunnel for many calls', async () => {
     const server = sandboxServer();
     const door = await openKubernetesServer(server);
     let tunnels = 0;
@@ -201,7 +201,7 @@ describe('a link over another transport', () => {
   const requestTo = (path: string, method: HttpMethod = HttpMethod.GET) =>
     new RequestContext(`https://k8s.invalid${path}`, method);
 
-  it('hands over what the client asks for', async () => {
+  it('passes on what the client asks for', async () => {
     const { link, seen } = linked();
     const request = requestTo('/api/v1/nodes?limit=5', HttpMethod.PATCH);
     request.setHeaderParam('X-Mixed-Case', 'kept');
@@ -234,13 +234,13 @@ describe('a link over another transport', () => {
     expect(seen).toEqual([]);
   });
 
-  it('verifies nothing that it would have to report, and has nothing to open or close', async () => {
+  it('reports no unverified certificate, and has nothing to open or close', async () => {
     const { link, seen } = linked();
     expect([link.unverified(), await link.connect(3), await link.close()]).toEqual([false, undefined, undefined]);
     expect(seen).toEqual([]);
   });
 
-  it('sends no body that is not text', async () => {
+  it('rejects a body that is not text', async () => {
     const { link, seen } = linked();
     const request = requestTo('/api/v1/nodes', HttpMethod.POST);
     request.setBody(new URLSearchParams('a=1'));
@@ -252,18 +252,18 @@ describe('a link over another transport', () => {
 describe('a link over HTTPS', () => {
   const settings = { server: 'https://127.0.0.1:1', authentication: bearerAuthentication(async () => 'secret') };
 
-  it('ends although its pool could not be made', async () => {
+  it('can be closed although its pool could not be created', async () => {
     const link = httpsLink({ ...settings, agent: async () => Promise.reject(new Error('no certificate')) });
     await expect(link.close()).resolves.toBeUndefined();
   });
 
-  it('says whether nothing verifies the certificate of the server', () => {
+  it('says whether it does not verify the certificate of the server', () => {
     const agent = async () => new Agent(POOL_OPTIONS);
     expect(httpsLink({ ...settings, agent }).unverified()).toBe(false);
     expect(httpsLink({ ...settings, agent, unverified: true }).unverified()).toBe(true);
   });
 
-  it('sends a request without a permit as it is, and ends the connections that it opened ahead', async () => {
+  it('sends a request without a permit, and closes the connections that it opened ahead', async () => {
     let connections = 0;
     const { server, url } = await serving((request, response) => response.end(`${request.method} ${request.url}`));
     server.on('connection', () => (connections += 1));
@@ -278,7 +278,7 @@ describe('a link over HTTPS', () => {
     await expect.poll(() => [pool.sockets, pool.freeSockets]).toEqual([{}, {}]);
   });
 
-  it('ends a connection that it opened ahead and that no request has used', async () => {
+  it('closes a connection that it opened ahead and that no request has used', async () => {
     const { server, url } = await serving((_request, response) => response.end());
     const connected = once(server, 'connection');
     const pool = new Agent(POOL_OPTIONS);

@@ -63,9 +63,9 @@ const attachedPod = async (phase: 'Bound' | 'Pending', attacher = DRIVER) => {
 
 describe('the PersistentVolume of a claim', () => {
   it.each([
-    ['is not read if the claim is bound, and the attachment shows the volume', 'Bound', DRIVER, 0],
+    ['is not read if the claim is bound and the attachment shows the volume', 'Bound', DRIVER, 0],
     ['is read if the claim does not say that it is bound', 'Pending', DRIVER, 1],
-    ['is read if the attachment is another driver’s', 'Bound', 'another.driver', 1],
+    ['is read if the attachment belongs to another driver', 'Bound', 'another.driver', 1],
   ] as const)('%s', async (_, phase, attacher, reads) => {
     const { look, machine, node, handle, volume } = await attachedPod(phase, attacher);
     const { facts, calls } = await look(machine, node);
@@ -75,7 +75,7 @@ describe('the PersistentVolume of a claim', () => {
   });
 });
 
-it('an attachment of another driver does not show the PersistentVolume of a volume without a claim', async () => {
+it('an attachment of another driver does not replace the PersistentVolume of a volume without a claim', async () => {
   const { look, ...scene } = stage();
   const [machine, handle] = [fresh('i'), fresh('vol')];
   const node = await makeNode(scene, { machine });
@@ -93,7 +93,7 @@ it.each([
   ['another claim', { namespace: 'default', name: 'another' }],
   ['a claim of that name in another namespace', { namespace: 'shop', name: 'data' }],
   ['no claim', null],
-])('a claim does not lead to the volume that it names if that is bound to %s', async (_whose, claimRef) => {
+])('a claim does not lead to the volume that it names if that volume is bound to %s', async (_whose, claimRef) => {
   const { look, ...scene } = stage();
   await makeNode(scene, { name: 'node', machine: 'i-1' });
   await makeVolume(scene, 'vol-1', 'data');
@@ -149,7 +149,7 @@ it('a record that gives one volume many names costs five reads, and the volume i
 });
 
 describe('the Node of the pod that uses a volume now', () => {
-  /** A volume of a Node that is told to be followed, and the names of the pods that its fence has recorded. */
+  /** A volume of a Node that the look is to follow, and the names of the pods that its fence has recorded. */
   const followed = async (pods: readonly (readonly [namespace: string, name: string])[]) => {
     const scene = stage();
     const node = await makeNode(scene, { name: 'node', machine: 'i-1' });
@@ -173,7 +173,7 @@ describe('the Node of the pod that uses a volume now', () => {
   const lists = (calls: readonly string[]) =>
     calls.filter((call) => call.endsWith('/pods') && call.includes('/namespaces/'));
 
-  it('is not that of a pod without a Node, or of one that has ended', async () => {
+  it('is not that of a pod without a Node, or of a pod that has ended', async () => {
     const { next, find, ...scene } = await followed([]);
     const { uid } = await next('next');
     await makePod(scene, '', { ...usingClaim('data'), nodeName: undefined }, { name: 'a-waiting' });
@@ -186,7 +186,7 @@ describe('the Node of the pod that uses a volume now', () => {
   it.each([
     [3, 3, 0],
     [4, 0, 1],
-  ])('is asked for by the names of %i old pods: %i reads and %i lists', async (count, reads, most) => {
+  ])('is read by the names of %i old pods: %i reads and %i lists', async (count, reads, most) => {
     const names = Array.from({ length: count }, (_, at) => `db-${at}`);
     const { next, find, ...scene } = await followed(names.map((name) => ['default', name] as const));
     const { uid } = await next('next');
@@ -196,7 +196,7 @@ describe('the Node of the pod that uses a volume now', () => {
     expect([byName(calls), lists(calls)].map((some) => some.length)).toEqual([reads, most]);
   });
 
-  it('is looked for in the list if the pod of the old name uses another claim', async () => {
+  it('is found in the list if the pod of the old name uses another claim', async () => {
     const { next, find, ...scene } = await followed([['default', 'db-0']]);
     const { uid } = await next('next');
     await makePod(scene, 'other', usingClaim('other'), { name: 'db-0' });
@@ -204,7 +204,7 @@ describe('the Node of the pod that uses a volume now', () => {
     expect((await find()).facts.volumes).toMatchObject([{ successor: { uid } }]);
   });
 
-  it('is not asked for by the pods of another namespace', async () => {
+  it('is not read by the names of pods in another namespace', async () => {
     const { find } = await followed([
       ['shop', 'web'],
       ['default', 'db-0'],
@@ -265,12 +265,12 @@ describe('the pods that use the volumes of a Node', () => {
   };
 
   it.each([
-    ['a fence is under way, and nothing is attached any more', 'fencing', [], 1],
+    ['a fence is unfinished, and nothing is attached any more', 'fencing', [], 1],
     ['one volume is still attached', 'fencing', ['vol-1'], 0],
-    ['both are', 'fencing', ['vol-1', 'vol-2'], 0],
-    ['the fence has done its work', 'fenced', [], 0],
+    ['both volumes are still attached', 'fencing', ['vol-1', 'vol-2'], 0],
+    ['the fence has ended', 'fenced', [], 0],
     ['there is no fence', null, [], 0],
-  ] as const)('are listed only if it matters: %s', async (_case, phase, attached, most) => {
+  ] as const)('are listed only if that matters: %s', async (_case, phase, attached, most) => {
     expect(await listsFor(phase, attached)).toBe(most);
   });
 });
@@ -313,7 +313,7 @@ describe('what a look has read for a reservation', () => {
   const SETTINGS = '/api/v1/namespaces/kube-system/configmaps';
   const lifted = { 'cap-lifted-until': '2026-11-22T10:00:00Z', 'cap-lifted-because': 'a storm' };
 
-  /** A look for a reservation while the cap is lifted. The lift ends right after it. */
+  /** A look for a reservation while a person overrides the cap. The override ends right after it. */
   const admittedAfter = async (ms: number): Promise<boolean> => {
     const clock = patientClock();
     const server = sandboxServer({ now: clock.now });
@@ -337,7 +337,7 @@ describe('what a look has read for a reservation', () => {
     return (await reserve(machine)).admitted;
   };
 
-  it('serves for a second, and no longer', async () => {
+  it('is used for one second', async () => {
     expect([await admittedAfter(900), await admittedAfter(1_100)]).toEqual([true, false]);
   });
 });

@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { makeNode, queryFor, unhurried } from '../contract/cluster/harness.ts';
 import { faultyCluster } from './wire.ts';
 
-/** Which requests find the Node of a machine: the cheapest way goes first, and a dearer one follows only in need. */
+/**
+ * Which requests find the Node of a machine. The cheapest request comes first, and more expensive ones follow only if
+ * needed.
+ */
 
 const ALL = '/api/v1/nodes';
 const METADATA = `${ALL} metadata`;
@@ -58,13 +61,13 @@ describe('a Node with a label', () => {
     expect(await find('i-1')).toEqual({ found: ['node'], calls: byLabel('i-1') });
   });
 
-  it.each(['i', 'i-0123456789abcdef0', `i${'-'.repeat(61)}1`])('is looked for by the machine %s', async (machine) => {
+  it.each(['i', 'i-0123456789abcdef0', `i${'-'.repeat(61)}1`])('is searched for by the machine %s', async (machine) => {
     const { calls } = await stage().find(machine);
     expect(calls).toEqual([...byLabel(machine), METADATA]);
   });
 
   it.each(['/subscriptions/s/m', 'i-1,zone=a', '/i-1', 'i-1/', `i${'-'.repeat(62)}1`])(
-    'is not looked for by %s, which no label can have',
+    'is not searched for by %s, which cannot be a label',
     async (machine) => {
       expect(await stage().find(machine)).toEqual({ found: [], calls: [METADATA] });
     },
@@ -79,7 +82,7 @@ describe('a Node with an annotation', () => {
     expect(await find('i-1')).toEqual({ found: ['node'], calls: [...byLabel('i-1'), METADATA, get('node')] });
   });
 
-  it('leaves nothing to look for if each Node has one that names a machine', async () => {
+  it('ends the search if each Node has one that names a machine', async () => {
     const { find, ...scene } = stage();
     for (const machine of ['i-2', 'i-3']) await makeNode(scene, { machine, metadata: annotated(machine) });
     expect(await find('i-1')).toEqual({ found: [], calls: [...byLabel('i-1'), METADATA] });
@@ -98,7 +101,7 @@ describe('a Node with an annotation', () => {
   it.each([
     [100, 100],
     [101, 0],
-  ])('of which %i name the machine costs %i reads, and then one list', async (nodes, reads) => {
+  ])('names the machine on %i Nodes, which costs %i reads and then one list', async (nodes, reads) => {
     const { find, ...scene } = stage();
     for (let made = 0; made < nodes; made += 1)
       await makeNode(scene, { name: `node-${made}`, machine: 'i-1', metadata: annotated('i-1') });

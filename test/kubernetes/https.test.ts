@@ -53,7 +53,7 @@ describe('over HTTPS', () => {
     await opened.close();
   });
 
-  it('connections are opened ahead unless some stand, and end with the link', async () => {
+  it('connections are opened ahead unless some are open, and are closed with the link', async () => {
     await link.connect(2);
     await link.connect(2);
     await expect.poll(() => door.traffic().connections).toBe(2);
@@ -63,13 +63,13 @@ describe('over HTTPS', () => {
     expect(link.unverified()).toBe(false);
   });
 
-  it('a whole look opens 24 connections at most, however much it asks at once', async () => {
+  it('a look at everything opens at most 24 connections, however many calls it makes at once', async () => {
     const { name } = await makeNode(stage(), { machine: 'i-7' });
     await stage().cluster.look({ query: queryFor('i-7'), node: name, remembered: null, successorsOf: [] }, unhurried());
     expect(door.traffic().connections).toBeLessThanOrEqual(24);
   });
 
-  it('deletes keep their connection and their preconditions', async () => {
+  it('deletes use the same connection, and send their preconditions', async () => {
     const { cluster } = stage();
     const doomed = await Promise.all(
       Array.from({ length: 6 }, (_, which) => makeAttachment(stage(), `csi-doomed-${which}`, 'n', 'data')),
@@ -80,7 +80,7 @@ describe('over HTTPS', () => {
     expect(door.traffic().connections).toBeLessThanOrEqual(2);
   });
 
-  it('a server that the CA does not certify gets no token', async () => {
+  it('a server whose certificate the CA does not verify gets no token', async () => {
     const other = await openKubernetesServer(server);
     const wary = createCluster({
       name: 'c',
@@ -92,7 +92,7 @@ describe('over HTTPS', () => {
     await other.close();
   });
 
-  it('a proof that expires while the connection is being opened holds the request back', async () => {
+  it('a request is not sent if its proof expires while the connection is being opened', async () => {
     const { name, uid } = await makeAttachment(stage(), 'csi-late', 'n', 'data');
     let checks = 0;
     const check = () => {

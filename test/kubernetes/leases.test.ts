@@ -16,7 +16,7 @@ it.each([
   ['renewed exactly that long ago', -SILENT_AFTER, []],
   ['renewed a moment earlier', -SILENT_AFTER - 1, ['other']],
   ['a minute ahead, by a clock that is a little fast', 60_000, []],
-  ['further ahead, so that only its clock is wrong', 60_001, ['other']],
+  ['further ahead, because its clock is wrong', 60_001, ['other']],
 ])('a Lease %s: unreachable is %j', async (_, ago, unreachable) => {
   const stage = faultyCluster({});
   await makeNode(stage, { name: 'node' });
@@ -30,11 +30,11 @@ const nodeIds = (value: string) => ({
 });
 
 it.each([
-  ['nobody has initialized, and that says nothing', {}, true, true],
-  ['nobody has initialized, and that names no machine of this cloud', nodeIds('elsewhere'), true, true],
-  ['nobody has initialized, and that names another machine', nodeIds('i-other'), true, false],
-  ['is initialized, and says nothing', {}, false, false],
-])('may be the machine’s: a Node that %s', async (_, metadata, uninitialized, may) => {
+  ['is not initialized, and names nothing', {}, true, true],
+  ['is not initialized, and names no machine of this cloud', nodeIds('elsewhere'), true, true],
+  ['is not initialized, and names another machine', nodeIds('i-other'), true, false],
+  ['is initialized, and names nothing', {}, false, false],
+])('may belong to the machine: a Node that %s', async (_, metadata, uninitialized, may) => {
   const stage = faultyCluster({});
   const taints = uninitialized ? [{ key: UNINITIALIZED, value: 'true', effect: 'NoSchedule' }] : [];
   const status = { nodeInfo: { bootID: 'boot-1', systemUUID: 'a-uuid' } };
@@ -42,7 +42,7 @@ it.each([
   expect((await surveyed(stage, 'node')).nodesNamingMachine).toEqual(may ? ['other'] : []);
 });
 
-it('reads no machine into a Node of which one source alone is silent', async () => {
+it('a Node may belong to the machine only if all its sources are silent', async () => {
   const stage = faultyCluster({});
   const named = ({ value }: IdentitySource): string | null => (value === 'i-other' ? value : null);
   const taints = [{ key: UNINITIALIZED, value: 'true', effect: 'NoSchedule' }];

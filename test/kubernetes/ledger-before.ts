@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** The ledger as version 0.1.0 reads it, counts it, and writes it. It runs beside this version during a deploy. */
+/** The ledger as version 0.1.0 reads, counts, and writes it. That version runs beside this one during a deploy. */
 
 interface Entry {
   readonly machine: string;
@@ -71,7 +71,7 @@ export const reserveBefore = (text: string, { machine, now, nodes, cap }: Reserv
   return { admitted, text: written(admitted ? [...others, begins] : entries) };
 };
 
-/** Returns the text that it writes when the fence of a machine is over. */
+/** Returns the text that it writes when the fence of a machine ends. */
 export const concludeBefore = (text: string, machine: string, now: number): string =>
   written(
     pruned(read(text), now).map((entry) =>

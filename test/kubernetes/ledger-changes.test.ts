@@ -9,7 +9,7 @@ import { FENCE_TOKEN } from '../contract/cluster/sandbox-harness.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 import { clusterOver, faultyCluster, patientClock } from './wire.ts';
 
-/** The changes that the runs of one process make together, and those of several processes. */
+/** The changes that the runs of one process write together, and those of several processes. */
 
 const LEDGER = '/api/v1/namespaces/kube-system/configmaps/cloudfence-ledger';
 
@@ -45,7 +45,7 @@ const claimsOn = (cluster: Pick<Cluster, 'reserve'>, count: number, from = 0, sh
   Array.from({ length: count }, (_, nth) => cluster.reserve(wanted(from + nth, share), unhurried()));
 
 describe('the claims of one process', () => {
-  it('that come at once take two writes: the first one, and all the others', async () => {
+  it('that arrive at the same time take two writes: one for the first, and one for all others', async () => {
     const { cluster, writes, lines } = await ledgerWith();
     const says = await Promise.all(claimsOn(cluster, 30));
     expect(says.every(({ admitted }) => admitted)).toBe(true);
@@ -70,7 +70,7 @@ describe('the claims of one process', () => {
     }
   });
 
-  it('do not end with the run whose time is up, although it writes for the others', async () => {
+  it('continue after the end of the run whose call writes for all', async () => {
     const over = new AbortController();
     const { cluster, lines } = await ledgerWith({
       before: (request) => {
@@ -85,7 +85,7 @@ describe('the claims of one process', () => {
     expect((await lines()).length).toBeGreaterThanOrEqual(5);
   });
 
-  it('go on without the run whose time is up, even if its call never ends', async () => {
+  it('continue without the run whose time is up, even if its call never ends', async () => {
     const over = new AbortController();
     let times = 0;
     const hangs: Transport = async (request, signal) => {
@@ -102,7 +102,7 @@ describe('the claims of one process', () => {
     expect(await stage.lines()).toHaveLength(5);
   });
 
-  it('read the ledger again if an answer to a write is not the API server’s', async () => {
+  it('read the ledger again if the answer to a write is not the API server’s', async () => {
     const emptied = { status: 200, headers: { 'content-type': 'application/json' }, body: '{}' };
     let times = 0;
     const { cluster, lines } = await ledgerWith({
@@ -113,7 +113,7 @@ describe('the claims of one process', () => {
     expect(await lines()).toHaveLength(3);
   });
 
-  it('all fail if the API server declines the write', async () => {
+  it('all fail if the API server rejects the write', async () => {
     const broken = { status: 500, headers: { 'content-type': 'text/plain' }, body: 'oops' };
     const { cluster, lines } = await ledgerWith({ before: (request) => (isWrite(request) ? broken : undefined) });
     const ends = await Promise.allSettled(claimsOn(cluster, 3));
@@ -134,13 +134,13 @@ it('the claims of four processes share the places of the cap', async () => {
   expect(await stage.lines()).toHaveLength(3);
 });
 
-describe('a ledger that others write, too', () => {
+describe('a ledger to which others also write', () => {
   const conflict = {
     status: 409,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ kind: 'Status', code: 409, reason: 'Conflict', message: 'the object has been modified' }),
   };
-  /** The first writes are too late, as many as given. The pauses are as long as they can be. */
+  /** The first writes come too late, as many as given. Each pause has its maximum length. */
   const contested = async (times: number) => {
     let left = times;
     const stage = await ledgerWith({
@@ -163,7 +163,7 @@ describe('a ledger that others write, too', () => {
     expect(await lines()).toHaveLength(1);
   });
 
-  it('is given up after sixty tries, and nothing is admitted', async () => {
+  it('admits nothing after sixty failed tries', async () => {
     const { cluster, writes, lines } = await contested(1_000);
     await expect(cluster.reserve(wanted(1), unhurried())).rejects.toThrow(
       /^other writers changed kube-system\/cloudfence-ledger 60 times/,
@@ -173,7 +173,7 @@ describe('a ledger that others write, too', () => {
   });
 });
 
-describe('a ledger that is not there', () => {
+describe('a ledger that does not exist', () => {
   const without = async (token: string, faults: Faults = {}) => {
     const stage = await ledgerWith(faults);
     await stage.admin('DELETE', LEDGER);
@@ -181,7 +181,7 @@ describe('a ledger that is not there', () => {
     return { ...stage, cluster: createCluster({ name: 'test', link, clock: patientClock() }) };
   };
 
-  it('is made by the first fence if the credentials allow it', async () => {
+  it('is created by the first fence if the credentials allow that', async () => {
     const { cluster, lines } = await without(ADMIN_TOKEN);
     expect(await cluster.reserve(wanted(1), unhurried())).toMatchObject({ admitted: true });
     expect(await lines()).toHaveLength(1);
@@ -196,7 +196,7 @@ describe('a ledger that is not there', () => {
     );
   });
 
-  it('stops each fence for another reason if the API server has one', async () => {
+  it('stops each fence with another reason if the API server gives one', async () => {
     const broken = { status: 500, headers: { 'content-type': 'text/plain' }, body: 'oops' };
     const { cluster } = await without(ADMIN_TOKEN, {
       before: ({ method }) => (method === 'POST' ? broken : undefined),
@@ -204,7 +204,7 @@ describe('a ledger that is not there', () => {
     await expect(cluster.reserve(wanted(1), unhurried())).rejects.toThrow(Unavailable);
   });
 
-  it('is not written over if someone else makes it meanwhile', async () => {
+  it('is not overwritten if someone else creates it meanwhile', async () => {
     let times = 0;
     const stage: Awaited<ReturnType<typeof without>> = await without(ADMIN_TOKEN, {
       before: ({ method }) => {
@@ -227,7 +227,7 @@ describe('a ledger that is not there', () => {
   });
 });
 
-it('a fence that has its place already writes nothing again', async () => {
+it('a fence that is already in the ledger is not written again', async () => {
   const { cluster, writes } = await ledgerWith();
   for (let times = 0; times < 3; times += 1)
     expect(await cluster.reserve(wanted(1), unhurried())).toMatchObject({ admitted: true });

@@ -23,14 +23,14 @@ const counted = (count: number, begun = NOW - 2 * MINUTE) => ({ begun, count, no
 const linesOf = (data: MapData, key: string) => (data[key] ?? '').split('\n').filter((line) => line !== '');
 
 describe('the text of the ledger', () => {
-  it('says what was written into it', () => {
+  it('contains what was written into it', () => {
     const state: LedgerState = {
       entries: [entry(1), entry(2, { finished: false }), entry(3, { boot: '' })],
       counted: [counted(40), counted(1_000, NOW - 3 * MINUTE)],
     };
     expect(parseLedger(serializeLedger(state))).toEqual(state);
   });
-  it('has one line for each entry and for each minute, and nothing else, while everything has an entry', () => {
+  it('has one line for each entry, and nothing else, while every fence has an entry', () => {
     const begun = NOW / 1_000;
     expect(serializeLedger({ entries: [entry(1, { begun: NOW + 999 })], counted: [] })).toEqual({
       fences: `${shortMachine('i-1')} boot-1 ${begun} f 900`,
@@ -61,7 +61,7 @@ describe('the text of the ledger', () => {
     for (const one of read.entries) expect(one).toMatchObject({ finished: false, boot: '' });
     for (const one of read.counted) expect(one.count).toBe(1);
   });
-  it('has the names of fences that are only counted behind their minute, and no more than there are fences', () => {
+  it('lists the names of fences that are only counted after their minute, and no more than there are fences', () => {
     const named = { ...counted(3), names: ['mine..b...', 'aA-_09BOOT'] };
     const data = serializeLedger({ entries: [], counted: [named, counted(2)] });
     expect(linesOf(data, 'counts')[0]).toMatch(/^\d+ 3 900 mine\.\.b\.\.\.aA-_09BOOT$/);
@@ -69,7 +69,7 @@ describe('the text of the ledger', () => {
     const tooMany = (data['counts'] ?? '').replace(' 3 ', ' 1 ');
     expect(parseLedger({ counts: tooMany }).counted[0]).toMatchObject({ count: 1, names: ['mine..b...'] });
   });
-  it.each(['1 3 900 mine', '1 3 900 mine..b...x', '1 3 900 mine..b..+'])('cannot read broken names: %j', (counts) => {
+  it.each(['1 3 900 mine', '1 3 900 mine..b...x', '1 3 900 mine..b..+'])('ignores broken names: %j', (counts) => {
     expect(parseLedger({ counts }).counted).toMatchObject([{ begun: Infinity, count: 1, names: [] }]);
   });
   it('reads the last 10,000 lines', () => {
@@ -78,7 +78,7 @@ describe('the text of the ledger', () => {
     expect(read.map(({ length }) => length)).toEqual([10_000, 10_000]);
     expect(parseLedger({ fences: text }).entries[0]?.machine).toBe(shortMachine('line 2000'));
   });
-  it('has at most 10,000 stand-ins, and counts at most 999,999', () => {
+  it('counts at most 10,000 fences without an entry, and at most 999,999 in one line', () => {
     const data = serializeLedger({ entries: [], counted: [counted(5_000_000)] });
     expect(linesOf(data, 'fences')).toHaveLength(10_000);
     expect(parseLedger(data).counted).toEqual([counted(999_999)]);
@@ -91,7 +91,7 @@ describe('the text of the ledger', () => {
   });
 });
 
-describe('a fence that is only counted, beside a function of an older version', () => {
+describe('a fence that is only counted, next to a function of an older version', () => {
   const cap = { share: 0.49, atOnce: 0.2 };
   const wanted = { machine: 'i-new', now: NOW, nodes: 900, cap };
 
@@ -101,14 +101,14 @@ describe('a fence that is only counted, beside a function of an older version', 
     const full = serializeLedger({ entries: [], counted: [counted(180)] });
     expect(reserveBefore(full['fences'] ?? '', wanted).admitted).toBe(false);
   });
-  it('stays what it is, although the older version writes it as an entry', () => {
+  it('stays the same, although the older version writes it as an entry', () => {
     const before = { entries: [entry(1)], counted: [counted(300)] };
     const data = serializeLedger(before);
     const after = { ...data, fences: reserveBefore(data['fences'] ?? '', wanted).text };
     expect(linesOf(after, 'fences')).toHaveLength(301);
     expect(parseLedger(after)).toEqual(before);
   });
-  it('is counted as a fence that begins now if somebody has removed the counts', () => {
+  it('counts as a fence that begins now if somebody has removed the count', () => {
     const { fences = '' } = serializeLedger({ entries: [], counted: [counted(300)] });
     expect(parseLedger({ fences }).entries).toHaveLength(300);
     const rewritten = reserveBefore(fences, wanted).text;
@@ -116,7 +116,7 @@ describe('a fence that is only counted, beside a function of an older version', 
   });
 });
 
-/** What a world does that runs both versions: some machine gets a reservation or an end by one of them, or time passes. */
+/** A world in which both versions run. Some machine gets a reservation or an end from one of them, or time passes. */
 const move = fc.record({
   does: fc.constantFrom('reserve', 'reserve', 'reserve', 'conclude', 'conclude', 'wait'),
   version: fc.constantFrom('old', 'new', 'new'),
@@ -128,7 +128,7 @@ describe('both versions side by side', () => {
   const NODES = 300;
   const cap = { share: 0.4, atOnce: 0.3 };
 
-  it('never admit more fences than the cap allows, and admit them again after a window', () => {
+  it('never admit more fences than the cap allows, and admit fences again after a window', () => {
     fc.assert(
       fc.property(fc.array(move, { minLength: 20, maxLength: 60 }), (moves) => {
         let now = NOW;

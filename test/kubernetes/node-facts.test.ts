@@ -11,7 +11,7 @@ import {
 } from '../../kubernetes/node-facts.ts';
 import { recordFor } from '../contract/cluster/harness.ts';
 
-/** What a Node says about its fence. A kubelet or a person may write anything that looks like ours. */
+/** What a Node says about its fence. A kubelet or a person may write something that looks like ours. */
 
 const FENCED = 'cloudfence.node-restriction.kubernetes.io/fenced';
 const MARKED = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
@@ -39,12 +39,12 @@ const markedBy = (value: string | undefined, effect = 'NoSchedule') => ({
   ...(value !== undefined && { value }),
 });
 
-it('a Node whose deletion was requested says so', () => {
+it('a Node says so if its deletion was requested', () => {
   expect(nodeFacts({ metadata: { deletionTimestamp: new Date(0) } }, []).deleting).toBe(true);
 });
 
 describe('an empty Node', () => {
-  it('has no fence, and nothing is known about it', () => {
+  it('has no fence, and has no facts', () => {
     expect(nodeFacts({}, [])).toEqual({
       name: '',
       uid: '',
@@ -73,7 +73,7 @@ describe('an empty Node', () => {
     });
   });
 
-  it('bears nothing of ours', () => {
+  it('has nothing of Cloudfence on it', () => {
     expect([hasOwnTaint({}), hasFenceTraces({}), hasOwnLabel({})]).toEqual([false, false, false]);
   });
 });
@@ -87,7 +87,7 @@ describe('a Node', () => {
     ['False', 'False'],
     ['Unknown', 'Unknown'],
     ['Perhaps', 'Unknown'],
-  ] as const)('is ready as its condition says: %s', (status, ready) => {
+  ] as const)('is Ready according to its condition: %s', (status, ready) => {
     const conditions = [
       { type: 'DiskPressure', status: 'True', lastTransitionTime: born },
       { type: 'Ready', status, lastTransitionTime: since },
@@ -96,7 +96,7 @@ describe('a Node', () => {
     expect(nodeFacts(node, [])).toMatchObject({ ready, readySince: since.getTime(), created: born.getTime() });
   });
 
-  it('is not ready since its creation if no condition says so', () => {
+  it('counts as not Ready since its creation if it has no condition', () => {
     const node = { metadata: { ...meta, creationTimestamp: born }, status: { conditions: [] } };
     expect(nodeFacts(node, [])).toMatchObject({ ready: 'Unknown', readySince: born.getTime() });
   });
@@ -105,11 +105,11 @@ describe('a Node', () => {
     [{ 'node-role.kubernetes.io/control-plane': '' }, true],
     [{ 'node-role.kubernetes.io/master': 'true' }, true],
     [{ 'node-role.kubernetes.io/worker': '' }, false],
-  ])('belongs to the control plane by its label: %j', (labels, controlPlane) => {
+  ])('belongs to the control plane according to its label: %j', (labels, controlPlane) => {
     expect(factsOf({ labels }).controlPlane).toBe(controlPlane);
   });
 
-  it('has the commands that end what a person may have to end', () => {
+  it('has the commands with which a person removes what Cloudfence wrote', () => {
     const { untaint, dropRecord } = factsOf({});
     expect([untaint, dropRecord]).toEqual([
       `kubectl taint node n1 ${OUT_OF_SERVICE}-`,
@@ -122,14 +122,14 @@ describe('the out-of-service taint', () => {
   const OURS = taintText({ fence: 'fence-1', boot: BOOT });
 
   it.each([
-    ['ours, by its value', OURS, 'NoSchedule', true],
-    ['another one’s without a value', undefined, 'NoSchedule', false],
-    ['another one’s, as people set it', 'nodeshutdown', 'NoSchedule', false],
-    ['another one’s with our value and another effect', OURS, 'NoExecute', false],
-    ['another one’s with a boot of another length', `fence-1_in_${BOOT}0`, 'NoSchedule', false],
-    ['another one’s without a fence', `_in_${BOOT}`, 'NoSchedule', false],
-    ['another one’s with more behind the boot', `${OURS}\n`, 'NoSchedule', false],
-    ['another one’s with a boot in capitals', `fence-1_in_${'A'.repeat(14)}`, 'NoSchedule', false],
+    ['ours, because of its value', OURS, 'NoSchedule', true],
+    ['not ours without a value', undefined, 'NoSchedule', false],
+    ['not ours with the usual value', 'nodeshutdown', 'NoSchedule', false],
+    ['not ours with our value and another effect', OURS, 'NoExecute', false],
+    ['not ours if the boot has another length', `fence-1_in_${BOOT}0`, 'NoSchedule', false],
+    ['not ours without a fence', `_in_${BOOT}`, 'NoSchedule', false],
+    ['not ours with text after the boot', `${OURS}\n`, 'NoSchedule', false],
+    ['not ours with a boot in capital letters', `fence-1_in_${'A'.repeat(14)}`, 'NoSchedule', false],
   ])('is %s', (_whose, value, effect, ours) => {
     const taints = [markedBy(value, effect)];
     expect(factsOf({ taints }).taints).toEqual({ outOfService: true, ours, quarantine: false });
@@ -137,12 +137,12 @@ describe('the out-of-service taint', () => {
     expect(hasFenceTraces(nodeWith({ taints }))).toBe(ours);
   });
 
-  it('is not ours with our value under another key', () => {
+  it('is not there if another key has our value', () => {
     const taints = [{ key: 'example.com/x', effect: 'NoSchedule', value: OURS }];
     expect(factsOf({ taints }).taints).toEqual({ outOfService: false, ours: false, quarantine: false });
   });
 
-  it('names the fence and the boot, whatever its label says, and the label does if the taint is gone', () => {
+  it('names the fence and the boot in its value, and the label names them if our taint is gone', () => {
     const labels = { [MARKED]: taintText({ fence: 'fence-2', boot: BOOT }) };
     expect(factsOf({ taints: [markedBy(OURS)], labels }).taintedFor).toEqual({ fence: 'fence-1', boot: BOOT });
     expect(factsOf({ taints: [markedBy('nodeshutdown')], labels }).taintedFor).toEqual({
@@ -158,7 +158,7 @@ describe('the out-of-service taint', () => {
 describe('the label of a fence', () => {
   const GONE = tombstoneText({ fence: 'fence-1', boot: BOOT });
 
-  it('is a fence, or a tombstone', () => {
+  it('contains a fence, or a tombstone', () => {
     expect(factsOf({ labels: { [FENCED]: 'fence-1' } })).toMatchObject({ label: 'fence-1', tombstone: null });
     expect(factsOf({ labels: { [FENCED]: GONE } })).toMatchObject({
       label: GONE,
@@ -167,7 +167,7 @@ describe('the label of a fence', () => {
   });
 
   it.each([`_removed_${BOOT}`, 'fence-1_removed_', 'fence-1_removed_A', `${GONE}\n`])(
-    'is no tombstone of ours: %j',
+    'contains no tombstone of ours: %j',
     (label) => {
       expect(factsOf({ labels: { [FENCED]: label } }).tombstone).toBeNull();
     },
@@ -178,7 +178,7 @@ describe('the label of a fence', () => {
     [{ [FENCED]: GONE }, [], false],
     [{ [MARKED]: 'fence-1' }, [], false],
     [{}, [{ key: 'cloudfence.dev/quarantine', effect: 'NoSchedule' }], true],
-  ])('is the trace of a fence, as a taint is, unless it is a tombstone: %j %j', (labels, taints, traces) => {
+  ])('is a trace of a fence, as a taint is, unless it is a tombstone: %j %j', (labels, taints, traces) => {
     expect(hasFenceTraces(nodeWith({ labels, taints }))).toBe(traces);
   });
 
@@ -187,7 +187,7 @@ describe('the label of a fence', () => {
     [MARKED, true],
     [STOPPING, true],
     [RECORD, false],
-  ])('is one of those that only we write: %s', (key, own) => {
+  ])('is a label that only Cloudfence writes: %s', (key, own) => {
     expect(hasOwnLabel(nodeWith({ labels: { [key]: 'x' } }))).toBe(own);
     expect(hasOwnLabel(nodeWith({ annotations: { [key]: 'x' } }))).toBe(false);
   });
@@ -196,7 +196,7 @@ describe('the label of a fence', () => {
 describe('the note of a stop', () => {
   const at = Date.UTC(2026, 10, 21, 9, 0, 8);
 
-  it('is read as it was written, and never seems older than it is', () => {
+  it('can be read again, and never seems older than it is', () => {
     const read = (ms: number) => factsOf({ labels: { [STOPPING]: stoppingText({ at: ms, boot: 'b00t' }) } }).stopping;
     expect(stoppingText({ at, boot: 'b00t' })).toBe('2026-11-21T09-00-08Z_in_b00t');
     expect([read(at), read(at - 999), read(at + 1)].map((note) => note?.at)).toEqual([at, at, at + 1_000]);
@@ -211,7 +211,7 @@ describe('the note of a stop', () => {
     'x2026-11-21T09-00-08Z_in_b00t',
     '2026-11-21T09-00-08Z_in_b00t\n',
     '2026-13-21T09-00-08Z_in_b00t',
-  ])('is no note of ours: %j', (label) => {
+  ])('is not readable: %j', (label) => {
     expect(factsOf({ labels: { [STOPPING]: label } }).stopping).toBeNull();
   });
 });
@@ -232,26 +232,26 @@ describe('the record on a Node', () => {
 
   it.each([
     ['nothing else of ours is there', {}, []],
-    ['the out-of-service taint is another one’s', {}, [markedBy('nodeshutdown')]],
-    ['only the trace of a mark is there', { [MARKED]: taintText({ fence: 'fence-1', boot: BOOT }) }, []],
-  ])('is a stray one if %s', (_case, labels, taints) => {
+    ['the out-of-service taint is someone else’s', {}, [markedBy('nodeshutdown')]],
+    ['only the label of a mark is there', { [MARKED]: taintText({ fence: 'fence-1', boot: BOOT }) }, []],
+  ])('is stray if %s', (_case, labels, taints) => {
     expect(factsOf({ annotations, labels, taints })).toMatchObject({ record: null, strayRecord: record });
   });
 
   it.each([
     ['fence', { [FENCED]: 'fence-2' }],
     ['tombstone', { [FENCED]: tombstoneText({ fence: 'fence-2', boot: BOOT }) }],
-  ])('does not count beside another %s, and is no stray one', (_case, labels) => {
+  ])('does not count next to another %s, and is not stray', (_case, labels) => {
     expect(factsOf({ annotations, labels })).toMatchObject({ record: null, strayRecord: null });
   });
 
-  it('is about the Node that has it, whatever its kubelet writes', () => {
+  it('concerns the Node that has it, whatever its kubelet writes', () => {
     const lies = { [RECORD]: JSON.stringify({ ...record, node: 'another' }) };
     expect(factsOf({ annotations: lies, labels: { [FENCED]: 'fence-1' } }).record?.node).toBe('n1');
     expect(factsOf({ annotations: lies }).strayRecord?.node).toBe('n1');
   });
 
-  it('is only a text if nobody can read it', () => {
+  it('is only a text if it cannot be read', () => {
     expect(factsOf({ annotations: { [RECORD]: 'garbled' }, labels: { [FENCED]: 'fence-1' } })).toMatchObject({
       recordText: 'garbled',
       record: null,

@@ -36,7 +36,7 @@ const fenced = (taints: { key: string; effect: string; value?: string }[], taint
   );
 
 describe('the patch that marks', () => {
-  it('tests what was seen and then adds to it', () => {
+  it('tests what was seen, and then adds to it', () => {
     const patch = fencePatch(node([taint('a')], { x: 'y' }, { l: 'm' }), {
       do: 'mark',
       node: targetOf(meta),
@@ -59,7 +59,7 @@ describe('the patch that marks', () => {
     ]);
   });
 
-  it('over an older record, tests the record’s text instead of the resourceVersion', () => {
+  it('tests the text of an older record instead of the resourceVersion', () => {
     const next = { ...record, fence: 'fence-2' };
     const patch = fencePatch(fenced([{ ...OUT, value: OWN_VALUE }, QUARANTINE]), {
       do: 'mark',
@@ -82,7 +82,7 @@ describe('the patch that marks', () => {
     expect(patch).toContainEqual({ op: 'add', path: '/spec/taints', value: [{ ...QUARANTINE, value: 'fenced' }] });
   });
 
-  it('sets its own quarantine next to one of another effect', () => {
+  it('sets its own quarantine next to a taint with the same key and another effect', () => {
     const other = taint('cloudfence.dev/quarantine', 'NoExecute');
     const patch = fencePatch(node([other], {}, {}), {
       do: 'mark',
@@ -94,8 +94,8 @@ describe('the patch that marks', () => {
   });
 });
 
-describe('the patch that marks over what stands', () => {
-  it('is not made if someone has written the label since', () => {
+describe('the patch that marks a Node on which something is already there', () => {
+  it('is not created if someone has changed the label meanwhile', () => {
     const labelled = node([], {}, { 'cloudfence.node-restriction.kubernetes.io/fenced': 'fence-0_removed_0' });
     expect(() => fencePatch(labelled, mark)).toThrow('someone else labelled Node n1');
     const lift = { do: 'lift-out-of-service', node: mark.node, record: null } as const;
@@ -110,7 +110,7 @@ describe('the patch that marks over what stands', () => {
   const STOPPING = 'cloudfence.node-restriction.kubernetes.io/stopping';
   const mark = { do: 'mark', node: targetOf(meta), record, addOutOfService: true } as const;
 
-  it('does not claim a taint of someone else’s because our label is next to it', () => {
+  it('does not claim someone else’s taint because our label is next to it', () => {
     const taintLabel = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
     const beside = node([{ ...OUT, value: 'nodeshutdown' }], {}, { [taintLabel]: OWN_VALUE });
     expect(() => fencePatch(beside, mark)).toThrow('got an out-of-service taint from someone else');
@@ -122,13 +122,13 @@ describe('the patch that marks over what stands', () => {
     expect(fencePatch(node([], {}, {}), step)).toContainEqual({ op: 'test', path: '/metadata/uid', value: 'u1' });
   });
 
-  it('forgets when the machine was first seen stopping', () => {
+  it('removes the note of a stop', () => {
     const path = `/metadata/labels/${STOPPING.replace('/', '~1')}`;
     expect(fencePatch(node([], {}, { [STOPPING]: 'since' }), mark)).toContainEqual({ op: 'remove', path });
     expect(JSON.stringify(fencePatch(node([], {}, { l: 'm' }), mark))).not.toContain('"remove"');
   });
 
-  it('tests that nothing was written since if it adds a whole list, or a whole map', () => {
+  it('also tests the resourceVersion for each whole list or whole map that it adds', () => {
     const tests = (...written: Parameters<typeof node>) =>
       JSON.stringify(
         fencePatch(node(...written), { ...mark, node: targetOf(meta, text), record: { ...record, fence: 'fence-2' } }),
@@ -142,7 +142,7 @@ describe('the patch that marks over what stands', () => {
 
 describe('a patch for another Node', () => {
   const other = { ...targetOf(meta, text), uid: 'u2' };
-  it('is refused, even if everything on it is as the step wants it', () => {
+  it('is not created, even if everything on the Node is as the step wants it', () => {
     const marked = fenced([{ ...OUT, value: OWN_VALUE }, QUARANTINE]);
     for (const step of [
       { do: 'note', node: other, record },
@@ -159,7 +159,7 @@ describe('the patch that parks', () => {
   const parked = { ...record, phase: 'fenced' } as const;
   const park = { do: 'park', node: targetOf(meta, text), record: parked } as const;
 
-  it('takes our taint and its label, and sets the fence’s label again if someone removed it', () => {
+  it('removes our taint and its label, and sets the label of the fence again if someone removed it', () => {
     const standing = node(
       [taint(OUT.key, 'NoExecute'), { ...OUT, value: OWN_VALUE }, QUARANTINE],
       { 'cloudfence.dev/fence': text },
@@ -179,11 +179,11 @@ describe('the patch that parks', () => {
     ]);
   });
 
-  it('is not made twice', () => {
+  it('is not created twice', () => {
     expect(fencePatch(node([QUARANTINE], { 'cloudfence.dev/fence': JSON.stringify(parked) }), park)).toBe('already');
   });
 
-  it('tests the label that the step has seen, although it is a tombstone by now', () => {
+  it('tests the label that the step has seen, even if that is a tombstone by now', () => {
     const buried = node(
       [{ ...OUT, value: OWN_VALUE }, QUARANTINE],
       { 'cloudfence.dev/fence': text },
@@ -201,28 +201,28 @@ describe('the patch that ends a mark', () => {
       record: { ...record, phase },
     }) as const;
 
-  it.each(['fenced', 'lifted'] as const)('is refused if someone else took the taint since (%s)', (phase) => {
+  it.each(['fenced', 'lifted'] as const)('is not created if someone else removed the taint meanwhile (%s)', (phase) => {
     expect(() => fencePatch(fenced([QUARANTINE]), ends(phase))).toThrow(Refused);
     expect(() => fencePatch(fenced([QUARANTINE]), ends(phase))).toThrow(
       'someone else removed the out-of-service taint',
     );
   });
 
-  it('is made if the taint was taken from another fence, in an earlier boot', () => {
+  it('is created if the removed taint belonged to another fence, in an earlier boot', () => {
     const next = { ...ends('fenced'), record: { ...record, fence: 'run.9', phase: 'fenced' as const } };
     expect(fencePatch(fenced([QUARANTINE]), next)).not.toBe('already');
   });
 
-  it('is made if a person who took the taint releases the fence', () => {
+  it('is created if the person who removed the taint releases the fence', () => {
     expect(fencePatch(fenced([QUARANTINE]), ends('releasing'))).not.toBe('already');
   });
 
-  it('is made if someone else’s taint stands in its place', () => {
+  it('is created if someone else’s taint has replaced ours', () => {
     expect(fencePatch(fenced([taint(OUT.key, 'NoExecute'), QUARANTINE]), ends('fenced'))).not.toBe('already');
   });
 
   it.each([{ released: record.begun }, { outOfService: 'foreign' as const }])(
-    'is made if Cloudfence had none there (%j)',
+    'is created if Cloudfence had no taint there (%j)',
     (change) => {
       const written = JSON.stringify({ ...record, ...change });
       const standing = node([QUARANTINE], { 'cloudfence.dev/fence': written }, { l: 'm' });
@@ -233,7 +233,7 @@ describe('the patch that ends a mark', () => {
 });
 
 describe('the patch that removes', () => {
-  it('takes the record of a fence whose taints and labels someone removed', () => {
+  it('removes the record of a fence whose taints and labels someone removed', () => {
     const left = node([], { 'cloudfence.dev/fence': text }, {});
     const target = { ...targetOf(meta, text), label: null };
     expect(fencePatch(left, { do: 'release-node', node: target, record, tombstone: null })).toContainEqual({
@@ -242,7 +242,7 @@ describe('the patch that removes', () => {
     });
   });
 
-  it('takes the label of a fence without a record, and removes no record that is not there', () => {
+  it('removes the label of a fence without a record, and no record', () => {
     const label = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'fence-1_removed_0' };
     const target = { ...targetOf(meta), label: 'fence-1_removed_0' };
     expect(
@@ -262,7 +262,7 @@ describe('the patch that removes', () => {
     expect(JSON.stringify(fencePatch(node([], {}, label), { do: 'note', node: target, record }))).toContain('"add"');
   });
 
-  it('removes the quarantine, tested at its index, and leaves every other taint', () => {
+  it('removes the quarantine by its index, with a test of it, and leaves every other taint', () => {
     const patch = fencePatch(fenced([OUT, taint('a'), QUARANTINE]), {
       do: 'release-node',
       node: targetOf(meta, text),
@@ -286,7 +286,7 @@ describe('the patch that removes', () => {
   it.each([
     ['theirs', OUT],
     ['ours', taint(OUT.key, 'NoExecute')],
-  ])('leaves a taint alone that is not its own: %s %j', (taintIs, standing) => {
+  ])('does not remove a taint that is not its own: %s %j', (taintIs, standing) => {
     const patch = fencePatch(fenced([standing], taintIs), {
       do: 'lift-out-of-service',
       node: targetOf(meta, text),
@@ -295,11 +295,11 @@ describe('the patch that removes', () => {
     expect(JSON.stringify(patch)).not.toContain('/spec/taints');
   });
 
-  it('is refused if no fence was read', () => {
+  it('is not created if no fence was read', () => {
     expect(() => fencePatch(node([OUT]), { do: 'park', node: targetOf(meta), record })).toThrow(Refused);
   });
 
-  it('is made if only the quarantine is left', () => {
+  it('is created if only the quarantine is left', () => {
     const step = { do: 'release-node', node: targetOf(meta), record, tombstone: null } as const;
     expect(JSON.stringify(fencePatch(node([QUARANTINE]), step))).toContain('/spec/taints');
   });
@@ -309,10 +309,10 @@ describe('the owner of the out-of-service taint', () => {
   const labels = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'fence-1' };
   const beside = { ...labels, 'cloudfence.node-restriction.kubernetes.io/out-of-service': OWN_VALUE };
   it.each<[string, string | undefined, Record<string, string>, boolean]>([
-    ['ours by its own value, even if someone removed our labels', OWN_VALUE, {}, true],
-    ['someone else’s if they replaced ours with the usual value', 'nodeshutdown', beside, false],
-    ['someone else’s if they wrote no value', undefined, beside, false],
-    ['someone else’s if they replaced ours with a value of theirs', 'by-hand', beside, false],
+    ['Cloudfence, if the value is ours, even if someone removed our labels', OWN_VALUE, {}, true],
+    ['someone else, if they replaced our value with the usual one', 'nodeshutdown', beside, false],
+    ['someone else, if there is no value', undefined, beside, false],
+    ['someone else, if they replaced our value with their own', 'by-hand', beside, false],
   ])('%s', (_, value, standing, own) => {
     const taints = [{ ...OUT, ...(value !== undefined && { value }) }, QUARANTINE];
     expect(hasOwnTaint(node(taints, { 'cloudfence.dev/fence': text }, standing))).toBe(own);
@@ -329,9 +329,9 @@ describe('the owner of the out-of-service taint', () => {
   });
 
   it.each<[string, { key: string; effect: string; value?: string }[], boolean]>([
-    ['if written with it', [], true],
-    ['if written next to an existing one', [{ ...OUT, value: OWN_VALUE }], false],
-  ])('is not changed by our label next to it: it is %s', (_, taints, addOutOfService) => {
+    ['if this patch adds the taint', [], true],
+    ['if the taint is already there', [{ ...OUT, value: OWN_VALUE }], false],
+  ])('is written in its value, and in a label: %s', (_, taints, addOutOfService) => {
     const patch = fencePatch(node(taints), { do: 'mark', node: targetOf(meta), record, addOutOfService });
     expect(JSON.stringify(patch)).toContain('out-of-service":"fence-1_in_');
   });
@@ -339,7 +339,7 @@ describe('the owner of the out-of-service taint', () => {
   it.each([
     ['NoSchedule', { ...OUT, value: 'nodeshutdown' }],
     ['NoExecute, as Azure’s cloud controller sets it', taint(OUT.key, 'NoExecute')],
-  ])('... and it goes if someone else’s taint has replaced ours: %s', (_, theirs) => {
+  ])('is no longer written in the label if someone else’s taint has replaced ours: %s', (_, theirs) => {
     const patch = fencePatch(node([theirs], {}, beside), {
       do: 'mark',
       node: { ...targetOf(meta), label: 'fence-1' },
@@ -350,7 +350,7 @@ describe('the owner of the out-of-service taint', () => {
     expect(patch).not.toContainEqual(expect.objectContaining({ op: 'add', path: TAINT_LABEL_PATH }));
   });
 
-  it('is not told by a label alone once that boot is over', () => {
+  it('is not Cloudfence because of a label alone, once that boot is over', () => {
     const lone = node([], {}, { 'cloudfence.node-restriction.kubernetes.io/out-of-service': OWN_VALUE });
     expect(fencePatch(lone, { do: 'set-tombstone', node: targetOf(meta), tombstone: null })).toContainEqual({
       op: 'remove',
@@ -362,10 +362,10 @@ describe('the owner of the out-of-service taint', () => {
   });
 });
 
-describe('the facts about a fence', () => {
+describe('the facts about a fence on a Node', () => {
   const other = 'fence-2_in_1111111bbbbbbb';
 
-  it('say by the taint for which boot it was set, and by the label only if the taint does not say', () => {
+  it('name the boot from the taint, and from the label only if the taint has none', () => {
     const labels = { 'cloudfence.node-restriction.kubernetes.io/out-of-service': other };
     const boot = (taints: { key: string; effect: string; value?: string }[]) =>
       nodeFacts(node(taints, {}, labels), []).taintedFor?.boot;
@@ -373,7 +373,7 @@ describe('the facts about a fence', () => {
     expect(boot([OUT])).toBe('1111111bbbbbbb');
   });
 
-  it('are about the Node that has the record, whatever name its kubelet writes', () => {
+  it('concern the Node that has the record, whatever name its kubelet writes', () => {
     const written = JSON.stringify({ ...record, node: 'another-node' });
     const labels = { 'cloudfence.node-restriction.kubernetes.io/fenced': record.fence };
     expect(nodeFacts(node([QUARANTINE], { 'cloudfence.dev/fence': written }, labels), []).record?.node).toBe('n1');

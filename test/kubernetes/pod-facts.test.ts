@@ -10,7 +10,7 @@ import { inProcess } from '../sandbox/in-process.ts';
 import type { ApiAnswer } from '../../sandbox/cluster/api/wire.ts';
 import { clusterOver, faultyCluster, patientClock } from './wire.ts';
 
-/** What is read from a pod, and what becomes of it while a step is on its way to it. */
+/** What Cloudfence reads from a pod, and what happens to a pod that changes while a step is on its way. */
 
 const bound = (volumeHandle: string, name = 'pv') => ({
   metadata: { name },
@@ -24,7 +24,7 @@ const podWith = (volumes: object[] = [], more: object = {}, metadata: object = {
 const claim = (claimName: string) => ({ persistentVolumeClaim: { claimName } });
 
 describe('the facts about a pod', () => {
-  it('are as few as the pod', () => {
+  it('are empty for an empty pod', () => {
     expect(podFactsOf(podWith(), new Map())).toEqual({
       namespace: 'ns',
       name: 'db-0',
@@ -71,7 +71,7 @@ describe('the facts about a pod', () => {
     ['DaemonSet', 'daemon'],
     ['Job', 'job'],
     ['StatefulSet', 'other'],
-  ])('of a %s say %s, if that is its controller', (kind, is) => {
+  ])('of a %s have the kind %s, if that is its controller', (kind, is) => {
     const owner = { apiVersion: 'v1', kind, name: 'o', uid: 'owner-uid' };
     const owned = podWith([], {}, { ownerReferences: [{ ...owner, controller: true }] });
     expect(podFactsOf(owned, new Map())).toMatchObject({ kind: is, owner: 'owner-uid' });
@@ -90,16 +90,16 @@ describe('the facts about a pod', () => {
     [{ finalizers: [] }, {}, { finalizers: false }],
     [{ annotations: { 'kubernetes.io/config.mirror': '' } }, {}, { kind: 'mirror' }],
     [{ annotations: { 'cloudfence.dev/opt-out': 'mine' } }, {}, { optOut: { by: 'annotation', says: 'mine' } }],
-  ])('say what %j and %j mean', (metadata, status, facts) => {
+  ])('for %j and %j are %j', (metadata, status, facts) => {
     expect(podFactsOf(podWith([], {}, metadata, status), new Map())).toMatchObject(facts);
   });
 
-  it('have the reason of an opt-out on one line, without what could control a terminal', () => {
+  it('have the reason of an opt-out on one line, without control characters for a terminal', () => {
     const annotations = { 'cloudfence.dev/opt-out': '\u001B[2K\rlicence\nis bound' };
     expect(podFactsOf(podWith([], {}, { annotations }), new Map()).optOut?.says).toBe('[2K licence is bound');
   });
 
-  it('carry its priority', () => {
+  it('include its priority', () => {
     expect(podFactsOf(podWith([], { priority: 7 }), new Map()).priority).toBe(7);
   });
 });
@@ -136,15 +136,15 @@ describe('a pod that changes while it is being failed', () => {
     return stage.cluster.apply({ do: 'fail-pod', pod: { namespace: 'default', name, uid } }, granted, unhurried());
   };
 
-  it('is over if it is gone by then', async () => {
+  it('counts as done if it is gone by then', async () => {
     expect(await failing(GONE)).toBe('already');
   });
 
-  it('is over if a precondition failed and it is gone by now', async () => {
+  it('counts as done if a precondition failed and it is gone by now', async () => {
     expect(await failing(answer(422), GONE)).toBe('already');
   });
 
-  it('is left alone if another pod has its name by then', async () => {
+  it('is not touched if another pod has its name by then', async () => {
     const stage = faultyCluster({});
     const { name, uid } = await makePod(stage, 'node');
     const transport = inProcess(stage.server);
@@ -162,11 +162,11 @@ describe('a pod that changes while it is being failed', () => {
     expect(body).not.toMatchObject({ status: { phase: 'Failed' } });
   });
 
-  it('is not over if a precondition failed and it stands', async () => {
+  it('does not count as done if a precondition failed and it is still there', async () => {
     await expect(failing(answer(422))).rejects.toThrow(Refused);
   });
 
-  it('is not over if the write is declined for another reason, even if it is gone by now', async () => {
+  it('does not count as done if the write is rejected for another reason, even if it is gone by now', async () => {
     await expect(failing(answer(400), GONE)).rejects.toThrow(Refused);
   });
 });

@@ -3,7 +3,7 @@ import { createRechecks } from '../../kubernetes/apply.ts';
 import { granted, makeNode, NODES, recordFor, targetOf, unhurried } from '../contract/cluster/harness.ts';
 import { faultyCluster } from './wire.ts';
 
-/** How long a Node that was read serves for the patch that follows. */
+/** How long a Node that was read may be used for the patch that follows. */
 
 const nodeCalled = (name: string) => ({ metadata: { name } });
 
@@ -15,7 +15,7 @@ const stage = () => {
 };
 
 describe('a Node that was read', () => {
-  it('serves for one patch', () => {
+  it('is used for one patch only', () => {
     const { keep, take } = stage();
     keep('node');
     expect([take('node'), take('node')]).toEqual(['node', null]);
@@ -26,27 +26,27 @@ describe('a Node that was read', () => {
     [500, null],
     [-499, 'node'],
     [-500, null],
-  ])('serves after %i ms: %s', (passed, taken) => {
+  ])('is used after %i ms: %s', (passed, taken) => {
     const { clock, keep, take } = stage();
     keep('node');
     clock.at += passed;
     expect(take('node')).toBe(taken);
   });
 
-  it('is as old as its question, not as its answer', () => {
+  it('is as old as its request, not as its answer', () => {
     const { keep, take } = stage();
     keep('node', 500);
     expect(take('node')).toBeNull();
   });
 
-  it('stays beside the Nodes that are read after it', () => {
+  it('stays next to the Nodes that are read after it', () => {
     const { keep, take } = stage();
     for (const name of ['one', 'two', 'three']) keep(name);
     expect([take('two'), take('none'), take('three'), take('one')]).toEqual(['two', null, 'three', 'one']);
   });
 });
 
-it('a Node that has changed since its recheck is not marked, and the API server says why', async () => {
+it('a Node that has changed since its recheck is not marked, and the error quotes the API server', async () => {
   const stage = faultyCluster({});
   const node = await makeNode(stage);
   await stage.cluster.recheck(node.name, unhurried());

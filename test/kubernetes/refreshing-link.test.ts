@@ -51,7 +51,7 @@ const rotating = async (server = 'https://first') => {
 };
 
 describe('credentials from a secret', () => {
-  it('are read once as long as they work', async () => {
+  it('are read once while they work', async () => {
     const { ask, secret, clock } = await rotating();
     for (let minute = 0; minute < 9; minute += 1) {
       await ask();
@@ -76,7 +76,7 @@ describe('credentials from a secret', () => {
     expect(secret.read).toBe(2);
   });
 
-  it('are not read again and again if the secret holds wrong ones', async () => {
+  it('are not read again and again if the secret contains wrong ones', async () => {
     const { ask, secret, clock, rotate } = await rotating();
     clock.now += 60_000;
     rotate('second');
@@ -85,7 +85,7 @@ describe('credentials from a secret', () => {
     expect(secret.read).toBe(2);
   });
 
-  it('that are read again for a destructive call are too late once its proof has ended', async () => {
+  it('that are read again for a destructive call come too late once the proof has ended', async () => {
     const { order, secret, clock, rotate } = await rotating();
     const { permit, end } = proof();
     clock.now += 60_000;

@@ -9,7 +9,7 @@ import { faultyCluster } from './wire.ts';
 
 const by = { user: 'admin', at: 0 };
 
-/** This many Nodes without a sign of life, and one attachment to a Node that is gone. */
+/** This many silent Nodes, and one attachment to a Node that is gone. */
 const silentCluster = (nodes: number) => {
   const server = sandboxServer();
   const { store } = server;
@@ -45,7 +45,7 @@ it.each([
   ['a few', 3, 3],
   ['all of many', 700, 10],
 ])(
-  'suspects each node of a cluster in which %s are silent, and the remains of one that is gone',
+  'suspects each node of a cluster in which %s are silent, and what is left of one that is gone',
   async (_, nodes, calls) => {
     let requests = 0;
     const transport = inProcess(silentCluster(nodes));
@@ -63,7 +63,7 @@ it.each([
   },
 );
 
-it('reads the attachments once if each Node that lives has only its own machine’s', async () => {
+it('reads the attachments once if each living Node has only those of its own machine', async () => {
   const lists: string[] = [];
   const stage = faultyCluster({
     before: ({ path }) => {
@@ -82,7 +82,7 @@ it('reads the attachments once if each Node that lives has only its own machine�
   expect(lists).toHaveLength(3);
 });
 
-it('suspects what is left of a machine whose id is the beginning of that of the Node’s new one', async () => {
+it('suspects what is left of a machine whose id is the beginning of the id of the Node’s new machine', async () => {
   const server = silentCluster(0);
   const { store } = server;
   const name = 'node-a';

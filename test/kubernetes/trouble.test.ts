@@ -22,7 +22,7 @@ const tooMany = (seconds: string) => ({
 const broken = { status: 500, headers: { 'content-type': 'text/plain' }, body: 'oops' };
 
 describe('a read', () => {
-  it('waits as long as the server asks and retries', async () => {
+  it('waits as long as the server asks, and then tries again', async () => {
     const stage = faultyCluster({ before: first(2, tooMany('1')) });
     const { name, uid } = await makeNode(stage);
     expect((await stage.cluster.recheck(name, unhurried())).uid).toBe(uid);
@@ -32,7 +32,7 @@ describe('a read', () => {
   it.each([
     ['a server error', broken],
     ['a broken connection', 'drop' as const],
-  ])('retries after %s and gives up in the end', async (_case, fault) => {
+  ])('is tried again after %s, and gives up in the end', async (_case, fault) => {
     const passing = faultyCluster({ before: first(2, fault, ({ path }) => path.startsWith(NODES)) });
     const { name, uid } = await makeNode(passing);
     expect((await passing.cluster.recheck(name, unhurried())).uid).toBe(uid);
@@ -41,13 +41,13 @@ describe('a read', () => {
     expect(Math.max(...lasting.slept)).toBe(800);
   });
 
-  it('does not wait for a server that asks for a long pause', async () => {
+  it('does not wait if the server asks for a long pause', async () => {
     const stage = faultyCluster({ before: () => tooMany('60') });
     await expect(stage.cluster.recheck('n', unhurried())).rejects.toThrow(Unavailable);
     expect(stage.slept).toEqual([]);
   });
 
-  it('that is forbidden is denied at once, with its reason', async () => {
+  it('that is forbidden is denied at once, with the reason', async () => {
     const poor = clusterOver(async (request) => {
       const body = { kind: 'Status', reason: 'Forbidden', message: 'nodes is forbidden' };
       return request.path.includes('leases')
@@ -69,12 +69,12 @@ describe('a read', () => {
       { 'content-type': 'application/json' },
       '{"kind":"Status","reason":"NotFound","message":"the server could not find the requested resource","details":{}}',
     ],
-  ])('does not treat the 404 of %s as absence', async (_case, headers, body) => {
+  ])('does not treat the 404 of %s as a missing object', async (_case, headers, body) => {
     const cluster = clusterOver(async () => ({ status: 404, headers, body }));
     await expect(cluster.recheck('n1', unhurried())).rejects.toThrow(/404/);
   });
 
-  it('does not accept a garbled answer', async () => {
+  it('does not accept an answer that cannot be parsed', async () => {
     const cluster = clusterOver(async () => ({
       status: 200,
       headers: { 'content-type': 'application/json' },
@@ -94,7 +94,7 @@ describe('a read', () => {
 });
 
 describe('a write', () => {
-  it('is never sent twice, and if its answer was lost it is found done', async () => {
+  it('is never sent twice, and is found done if only its answer was lost', async () => {
     const stage = faultyCluster({ after: first(1, 'drop' as const, ({ method }) => method === 'PATCH') });
     const node = await makeNode(stage);
     const step: ClusterStep = {
@@ -109,7 +109,7 @@ describe('a write', () => {
     expect(stage.server.store.state.audit.filter(({ user }) => user === 'cloudfence')).toHaveLength(1);
   });
 
-  it('is not retried when the server is busy', async () => {
+  it('is not tried again while the server is busy', async () => {
     const stage = faultyCluster({ before: first(1, tooMany('1'), ({ method }) => method === 'DELETE') });
     const { name, uid } = await makePod(stage, 'n1');
     const step: ClusterStep = { do: 'delete-pod', pod: { namespace: 'default', name, uid } };
@@ -118,7 +118,7 @@ describe('a write', () => {
   });
 
   it.each(['delete-pod', 'fail-pod'] as const)(
-    'that the cluster’s own rules forbid is refused in their words (%s)',
+    'that a rule of the cluster forbids fails with the words of that rule (%s)',
     async (what) => {
       const body = JSON.stringify({
         kind: 'Status',
@@ -136,7 +136,7 @@ describe('a write', () => {
     },
   );
 
-  it('that loses a race to another fence is refused and leaves nothing', async () => {
+  it('that loses a race to another fence is refused, and changes nothing', async () => {
     const stage = faultyCluster({});
     const node = await makeNode(stage, { spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] } });
     const rival = { metadata: { annotations: { 'cloudfence.dev/fence': 'another' } } };

@@ -26,7 +26,13 @@ const translations: readonly (readonly [string, V1PersistentVolumeSpec, Record<s
     'ebs.csi.aws.com',
     'vol-1',
   ],
-  ['an EBS volume of no zone', { awsElasticBlockStore: { volumeID: 'aws:///vol-1' } }, {}, 'ebs.csi.aws.com', 'vol-1'],
+  [
+    'an EBS volume with an empty zone',
+    { awsElasticBlockStore: { volumeID: 'aws:///vol-1' } },
+    {},
+    'ebs.csi.aws.com',
+    'vol-1',
+  ],
   [
     'an EBS volume of a zone, with more slashes than it needs',
     { awsElasticBlockStore: { volumeID: 'aws://eu-central-1a//vol-0123/' } },
@@ -35,14 +41,14 @@ const translations: readonly (readonly [string, V1PersistentVolumeSpec, Record<s
     'vol-0123',
   ],
   [
-    'a managed Azure disk, spelled as it is',
+    'a managed Azure disk, with the spelling unchanged',
     { azureDisk: { diskName: 'Data-1', diskURI: DISK_URI, kind: 'Managed' } },
     {},
     'disk.csi.azure.com',
     DISK_URI,
   ],
   [
-    'an Azure disk of no kind',
+    'an Azure disk without a kind',
     { azureDisk: { diskName: 'Data-1', diskURI: DISK_URI } },
     {},
     'disk.csi.azure.com',
@@ -56,7 +62,7 @@ const translations: readonly (readonly [string, V1PersistentVolumeSpec, Record<s
     'projects/UNSPECIFIED/zones/us-central1-a/disks/pd-1',
   ],
   [
-    'a Google disk by the former label, which counts first',
+    'a Google disk with the older label, which counts first',
     { gcePersistentDisk: { pdName: 'pd-1' } },
     { [BETA_ZONE]: 'us-central1-b', [ZONE]: 'us-central1-a' },
     'pd.csi.storage.gke.io',
@@ -70,7 +76,7 @@ const translations: readonly (readonly [string, V1PersistentVolumeSpec, Record<s
     'projects/UNSPECIFIED/regions/us-central1/disks/pd-1',
   ],
   [
-    'a Google disk of no zone',
+    'a Google disk without a zone',
     { gcePersistentDisk: { pdName: 'pd-1' } },
     {},
     'pd.csi.storage.gke.io',
@@ -113,7 +119,7 @@ it('a Google disk in zones that name no region is unknown', () => {
 });
 
 describe('the name of a volume on the status of a Node', () => {
-  it('names a driver and a handle, which may have any form', () => {
+  it('contains a driver and a handle in any form', () => {
     expect(parseUniqueVolumeName('kubernetes.io/csi/pd.csi.storage.gke.io^projects/p^x')).toEqual({
       driver: 'pd.csi.storage.gke.io',
       handle: 'projects/p^x',
@@ -126,7 +132,7 @@ describe('the name of a volume on the status of a Node', () => {
     'kubernetes.io/csi/d',
     'kubernetes.io/csi/d^',
     'kubernetes.io/csi/d^h\nx',
-  ])('is that of no CSI volume: %j', (name) => {
+  ])('is not that of a CSI volume: %j', (name) => {
     expect(parseUniqueVolumeName(name)).toBeNull();
   });
 });
@@ -135,7 +141,7 @@ const pod = (...volumes: Omit<V1Volume, 'name'>[]): V1Pod => ({
   spec: { containers: [], volumes: volumes.map((volume, at) => ({ name: `v${at}`, ...volume })) },
 });
 
-describe('a volume that a pod names itself', () => {
+describe('a volume in the spec of a pod', () => {
   it.each([
     'azureFile',
     'cephfs',
@@ -178,7 +184,7 @@ describe('a volume that a pod names itself', () => {
     ]);
   });
 
-  it('is never attached if it is an ephemeral CSI volume, and concerns no claim', () => {
+  it('is never attached if it is an ephemeral CSI volume, and has no claim', () => {
     const named = pod(
       { csi: { driver: 'ebs.csi.aws.com' } },
       { emptyDir: {} },
@@ -191,11 +197,11 @@ describe('a volume that a pod names itself', () => {
     ]);
   });
 
-  it('is unknown if its kind is: a newer server may have attached it', () => {
+  it('is unknown if its kind is unknown, because a newer server may have attached it', () => {
     expect(inlineBackings(pod({}))).toEqual([['v0', 'unknown']]);
   });
 
-  it('is known from the attachment that has no PersistentVolume', () => {
+  it('is found by the attachment that has no PersistentVolume', () => {
     const inlineVolumeSpec = { csi: { driver: 'ebs.csi.aws.com', volumeHandle: 'vol-1' } };
     expect(
       inlineVolumeOf({ spec: { attacher: 'ebs.csi.aws.com', nodeName: 'n', source: { inlineVolumeSpec } } }),

@@ -7,7 +7,7 @@ import type { Faults } from '../../sandbox/cluster/api/server.ts';
 import { FENCE_TOKEN, adminOf, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 
-/** A clock on which sleeping takes no time. It records the sleeps. */
+/** A clock on which sleep takes no time. It records the sleeps. */
 export const patientClock = (slept: number[] = []): CallClock => {
   let now = Date.UTC(2026, 10, 21, 10);
   return {
@@ -32,7 +32,7 @@ export const faultyCluster = (faults: Faults) => {
   return { cluster: clusterOver(inProcess(server), clock), admin: adminOf(sound), now: clock.now, slept, server };
 };
 
-/** Answers the first matching requests, as many as given, with a fault. */
+/** Answers the first matching requests, this many of them, with a fault. */
 export const first = <T>(
   times: number,
   fault: T,

@@ -6,7 +6,7 @@ import type { Meta, ClusterHarness } from './harness.ts';
 import { expired } from '../../permits.ts';
 import { NODES, queryFor, fresh, granted, makeNode, recordFor, targetOf, unhurried } from './harness.ts';
 
-/** As others set it. */
+/** As other people or controllers set it. */
 const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoSchedule' };
 /** As Cloudfence sets it. */
 const OURS = { ...OUT_OF_SERVICE, value: expect.stringMatching(/^fence-1_in_[0-9a-z]{14}$/) };
@@ -59,7 +59,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect((await read(node)).metadata.resourceVersion).toBe(after.metadata.resourceVersion);
   });
 
-  it('marks over an older record of its own and adds only what is missing', async () => {
+  it('marks a Node over an older record of Cloudfence, and adds only what is missing', async () => {
     const { node, record, text } = await marked();
     const next = { ...record, fence: 'fence-2' };
     expect(await apply(mark(node, next, text))).toBe('done');
@@ -96,7 +96,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect((await read(node)).metadata).toMatchObject({ labels: { [LABEL]: 'fence-0_removed_0000000aaaaaaa' } });
   });
 
-  it('does not claim an out-of-service taint that someone else has set since', async () => {
+  it('does not claim an out-of-service taint that someone else has set in the meantime', async () => {
     const node = await makeNode(harness(), { spec: { taints: [{ ...OUT_OF_SERVICE, effect: 'NoExecute' }] } });
     await expect(apply(mark(node, recordFor(node, 'i-1')))).rejects.toThrow(Refused);
     expect((await read(node)).metadata.annotations).toBeUndefined();
@@ -118,7 +118,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     await expect(apply({ ...step, record: { ...record, fence: 'x' } })).rejects.toThrow(Refused);
   });
 
-  it('lifts the out-of-service taint first and the quarantine later', async () => {
+  it('lifts the out-of-service taint first, and removes the quarantine later', async () => {
     const { node, record, text } = await marked({ taints: [FOREIGN] });
     const releasing: FenceRecord = { ...record, phase: 'releasing', released: '2026-11-21T10:05:00.000Z' };
     expect(await apply({ do: 'lift-out-of-service', node: targetOf(node, text), record: releasing })).toBe('done');
@@ -135,7 +135,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect(await apply(step)).toBe('already');
   });
 
-  it('leaves an out-of-service taint alone that is not its own', async () => {
+  it('does not touch an out-of-service taint of someone else', async () => {
     const { node, record, text } = await marked({ taints: [OUT_OF_SERVICE] }, { outOfService: 'foreign' });
     await apply({ do: 'lift-out-of-service', node: targetOf(node, text), record: { ...record, phase: 'releasing' } });
     expect(await taints(node)).toEqual([OUT_OF_SERVICE, QUARANTINE]);
@@ -166,7 +166,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect((await read(node)).metadata.labels).toEqual({ [LABEL]: record.fence });
   });
 
-  it('lifts it even if the record is lost, and writes none', async () => {
+  it('lifts its out-of-service taint even if the record is lost, and writes no record', async () => {
     const { node, record, text } = await marked();
     await harness().admin('PATCH', `${NODES}/${node.name}`, {
       metadata: { annotations: { 'cloudfence.dev/fence': '{' } },
@@ -181,7 +181,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect((await read(node)).metadata.annotations).toEqual({ 'cloudfence.dev/fence': '{' });
   });
 
-  it('lifts it even if someone removed the labels: the taint’s own value is enough', async () => {
+  it('lifts its out-of-service taint even if someone removed the labels, because its value is enough', async () => {
     const { node, record, text } = await marked();
     await harness().admin('PATCH', `${NODES}/${node.name}`, {
       metadata: { labels: { [LABEL]: null, [TAINT_LABEL]: null } },
@@ -195,7 +195,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect(await taints(node)).toEqual([QUARANTINE]);
   });
 
-  it('lifts nothing of a later fence', async () => {
+  it('does not lift the taint of a later fence', async () => {
     const { node, record, text } = await marked();
     const next = { ...record, fence: 'fence-2' };
     await apply(mark(node, next, text));
@@ -220,7 +220,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     });
   });
 
-  it('writes a tombstone where no kubelet may write, and forgets it', async () => {
+  it('writes a tombstone that a kubelet cannot write, and removes it', async () => {
     const node = await makeNode(harness());
     const tombstone = { fence: 'fence-1', boot: '0123456789abcd' };
     const step: ClusterStep = { do: 'set-tombstone', node: targetOf(node), tombstone };
@@ -231,7 +231,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect((await read(node)).metadata.labels?.[LABEL]).toBeUndefined();
   });
 
-  it('notes where no kubelet may write when a machine was first seen stopping, reads the note back, and forgets it', async () => {
+  it('notes when a machine was first seen stopping, where no kubelet may write, and removes the note', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const seen = async () =>
@@ -258,7 +258,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     }
   });
 
-  it('deletes only the Node that was read, and reports one that is gone as already deleted', async () => {
+  it('deletes only the Node that was read, and reports a Node that is gone as already deleted', async () => {
     const node = await makeNode(harness());
     const name = fresh('gone');
     await harness().admin('PATCH', `${NODES}/${node.name}`, { metadata: { labels: { touched: 'yes' } } });

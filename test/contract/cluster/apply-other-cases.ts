@@ -16,7 +16,7 @@ export const applyOtherCases = (harness: () => ClusterHarness): void => {
     expect(await apply({ do: 'delete-pod', pod: podTarget(pod) })).toBe('already');
   });
 
-  it('leaves a successor of the same name alone', async () => {
+  it('does not touch a later pod of the same name', async () => {
     const pod = await makePod(harness(), fresh('node'));
     expect(await apply({ do: 'delete-pod', pod: { ...podTarget(pod), uid: 'the-old-one' } })).toBe('already');
     expect(await apply({ do: 'fail-pod', pod: { ...podTarget(pod), uid: 'the-old-one' } })).toBe('already');
@@ -25,7 +25,7 @@ export const applyOtherCases = (harness: () => ClusterHarness): void => {
     expect(body.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  it('fails a pod once and says why', async () => {
+  it('fails a pod once, and writes the reason', async () => {
     const pod = await makePod(harness(), fresh('node'));
     expect(await apply({ do: 'fail-pod', pod: podTarget(pod) })).toBe('done');
     const { body } = await harness().admin('GET', `${PODS}/${pod.name}`);
@@ -34,7 +34,7 @@ export const applyOtherCases = (harness: () => ClusterHarness): void => {
     expect(await apply({ do: 'fail-pod', pod: { ...podTarget(pod), name: fresh('gone') } })).toBe('already');
   });
 
-  it('deletes an attachment once and never its successor', async () => {
+  it('deletes an attachment once, and does not touch a later one of the same name', async () => {
     const { name, uid } = await makeAttachment(harness(), fresh('csi'), fresh('node'), 'data');
     expect(await apply({ do: 'delete-attachment', attachment: { name, uid: 'the-old-one' } })).toBe('already');
     expect(await statusAt(`${ATTACHMENTS}/${name}`)).toBe(200);
@@ -43,7 +43,7 @@ export const applyOtherCases = (harness: () => ClusterHarness): void => {
     expect(await apply({ do: 'delete-attachment', attachment: { name, uid } })).toBe('already');
   });
 
-  it('nudges an attachment, removes the nudge, and touches no other', async () => {
+  it('nudges an attachment, removes the nudge, and touches no other attachment', async () => {
     const { name, uid } = await makeAttachment(harness(), fresh('csi'), fresh('node'), 'data');
     const annotation = async () =>
       (await harness().admin('GET', `${ATTACHMENTS}/${name}`)).body.metadata.annotations?.['cloudfence.dev/nudge'];

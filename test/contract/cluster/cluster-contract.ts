@@ -11,7 +11,7 @@ import type { ClusterHarness } from './harness.ts';
 import { sweepCases } from './sweep-cases.ts';
 
 /**
- * What every cluster behind the interface has to do, whatever its API server. Cases share the server, but never an
+ * What every implementation of a cluster has to do, whatever its API server. The cases share the server, but never an
  * object.
  */
 export const clusterContract = (
@@ -25,10 +25,10 @@ export const clusterContract = (
     });
     afterAll(() => opened?.close());
     const harness = (): ClusterHarness => {
-      if (!opened) throw new Error('the stage is not open yet');
+      if (!opened) throw new Error('the harness is not open yet');
       return opened;
     };
-    describe('finding', () => {
+    describe('finding a Node', () => {
       findCases(harness);
     });
     describe('looking at a Node', () => {
@@ -52,7 +52,7 @@ export const clusterContract = (
     describe('counting fences', () => {
       ledgerCases(harness);
     });
-    describe('suspecting', () => {
+    describe('finding suspects', () => {
       suspectCases(harness);
     });
   });

@@ -11,19 +11,19 @@ export const findCases = (harness: () => ClusterHarness): void => {
   const find = (machine: string, ...names: string[]) =>
     harness().cluster.find(queryFor(machine, ...names), unhurried());
 
-  it('finds a Node under a guessed name once its providerID names the machine', async () => {
+  it('finds a Node under a guessed name if its providerID names the machine', async () => {
     const machine = fresh('i');
     const { name } = await makeNode(harness(), { machine });
     expect(await find(machine, name)).toEqual([name]);
     expect(await find(machine, fresh('wrong'), fresh('wrong'), name)).toEqual([name]);
   });
 
-  it('does not accept a Node of the guessed name that is another machine', async () => {
+  it('does not accept a Node with the guessed name that belongs to another machine', async () => {
     const { name } = await makeNode(harness());
     expect(await find(fresh('i'), name)).toEqual([]);
   });
 
-  it('finds a Node whose name cannot be guessed by the nodeid annotation', async () => {
+  it('finds a Node by its nodeid annotation if its name cannot be guessed', async () => {
     const machine = fresh('i');
     const name = fresh('node');
     await makeNode(harness(), { name, spec: K3S(name), metadata: nodeId(machine) });
@@ -31,7 +31,7 @@ export const findCases = (harness: () => ClusterHarness): void => {
   });
 
   it.each(['cloudfence.dev/instance', 'alpha.eksctl.io/instance-id'])(
-    'finds a Node by the label %s, but only if the Node is the machine’s',
+    'finds a Node by the label %s, but only if that Node names the machine',
     async (label) => {
       const machine = fresh('i');
       const { name } = await makeNode(harness(), { machine, metadata: { labels: { [label]: machine } } });
@@ -46,7 +46,7 @@ export const findCases = (harness: () => ClusterHarness): void => {
     expect(await find(machine, fresh('wrong'))).toEqual([name]);
   });
 
-  it('finds a Node under a guessed name whose CSINode alone names the machine', async () => {
+  it('finds a Node under a guessed name if only its CSINode names the machine', async () => {
     const [machine, name, other] = [fresh('i'), fresh('node'), fresh('i')];
     const drivers = [{ name: 'ebs.csi.aws.com', nodeID: machine }];
     await makeNode(harness(), { name, spec: K3S(name) });
@@ -58,7 +58,7 @@ export const findCases = (harness: () => ClusterHarness): void => {
     expect(await find(machine, contradicted.name)).toEqual([]);
   });
 
-  it('ignores a Node that names the machine against its own providerID, whatever its kubelet wrote', async () => {
+  it('does not accept a Node whose providerID names another machine, whatever its kubelet wrote', async () => {
     const machine = fresh('i');
     const owner = await makeNode(harness(), { machine, metadata: nodeId(machine) });
     const imposter = await makeNode(harness(), { metadata: nodeId(machine) });
@@ -72,7 +72,7 @@ export const findCases = (harness: () => ClusterHarness): void => {
     expect([await find(gone), await find(gone, other.name)]).toEqual([[], []]);
   });
 
-  it('reports both Nodes that claim to be one machine', async () => {
+  it('reports both Nodes if two of them name the machine', async () => {
     const machine = fresh('i');
     const one = await makeNode(harness(), { machine });
     const other = await makeNode(harness(), { machine });
@@ -82,7 +82,7 @@ export const findCases = (harness: () => ClusterHarness): void => {
     expect([...(await find(machine))].sort()).toEqual([one.name, other.name].sort());
   });
 
-  it('does not take an unreadable annotation for an identity', async () => {
+  it('does not accept an unreadable annotation as an identity', async () => {
     const machine = fresh('i');
     const name = fresh('node');
     await makeNode(harness(), {

@@ -17,13 +17,13 @@ export interface Meta {
 }
 
 /**
- * An API server to run the contract on: the cluster under test, and an administrator who prepares the scene through the
- * same API.
+ * An API server on which the contract runs: the cluster under test, and an administrator who prepares each case through
+ * the same API.
  */
 export interface ClusterHarness {
   readonly cluster: Cluster;
   readonly admin: (method: string, path: string, body?: unknown) => Promise<ApiResponse>;
-  /** The API server's clock, epoch ms. */
+  /** The clock of the API server, in epoch ms. */
   readonly now: () => number;
 }
 
@@ -42,11 +42,11 @@ export const fresh = (kind: string): string => `${kind}-${(count += 1)}`;
 
 export const made = async (harness: ClusterHarness, path: string, object: object): Promise<Meta> => {
   const { status, body } = await harness.admin('POST', path, object);
-  if (status !== 201) throw new Error(`the scene could not be set: ${path}: ${JSON.stringify(body)}`);
+  if (status !== 201) throw new Error(`a test could not write ${path}: ${JSON.stringify(body)}`);
   return body.metadata;
 };
 
-/** The machine that an identity source names, for the contract's own cloud: its ids begin with `i-`. */
+/** The machine that an identity source names. In the cloud of this contract, ids begin with `i-`. */
 const machineOf: NodeQuery['machineOf'] = ({ value }) => /(?:^|\/)(i-[0-9a-z-]+)$/.exec(value)?.[1] ?? null;
 
 export const queryFor = (machine: string, ...nodeNames: string[]): NodeQuery => ({ machine, nodeNames, machineOf });
@@ -60,8 +60,8 @@ interface NodeTraits {
 }
 
 /**
- * A Node with a fresh name whose providerID names the machine. It has only the given taints: the API server's own taint
- * is gone once a Node is ready.
+ * A Node with a new name whose providerID names the machine. It has only the given taints: the taint that the API
+ * server itself sets is gone once a Node is Ready.
  */
 export const makeNode = async (
   harness: ClusterHarness,
@@ -87,7 +87,7 @@ export const makePod = (
     spec: { nodeName, containers: [{ name: 'main', image: 'pause' }], ...spec },
   });
 
-/** A volume, bound to a claim of the same name. */
+/** A volume that is bound to a claim of the same name. */
 export const makeVolume = async (harness: ClusterHarness, handle: string, name = fresh('data')): Promise<string> => {
   const size = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
   await made(harness, VOLUMES, {

@@ -18,7 +18,7 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     const { items } = (await harness().admin('GET', NODES)).body;
     return Array.isArray(items) ? items.length : 0;
   };
-  /** Shares that amount to this many Nodes here. */
+  /** Shares that are this many Nodes here. */
   const capOf = async (begun: number, unfinished = begun): Promise<CapReservation['cap']> => {
     while ((await countNodes()) < 25) await makeNode(harness());
     const nodes = await countNodes();
@@ -38,14 +38,14 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     await made(harness(), MAPS, { metadata: { name: 'cloudfence-ledger' } });
   });
 
-  it('admits as many claims as the cap allows: twenty claims at once, three places', async () => {
+  it('admits as many claims as the cap allows: three of twenty that come at the same time', async () => {
     const cap = await capOf(3);
     const says = await Promise.all(Array.from({ length: 20 }, () => claim(wanting(cap))));
     expect(says.filter(({ admitted }) => admitted)).toHaveLength(3);
     expect(await lines()).toHaveLength(3);
   });
 
-  it('admits thirty claims that are all allowed, and counts each once', async () => {
+  it('admits thirty claims that the cap allows, and counts each once', async () => {
     const cap = { share: 2, atOnce: 2 };
     await capOf(1);
     const says = await Promise.all(Array.from({ length: 30 }, () => claim(wanting(cap))));
@@ -53,7 +53,7 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     expect(await lines()).toHaveLength(30);
   });
 
-  it('admits a fence that is already entered, whoever asks, and a later boot if there is room', async () => {
+  it('admits a fence that is already entered, whoever asks, and a fence of a later boot if there is room', async () => {
     const cap = await capOf(1);
     const wanted = wanting(cap);
     for (const again of [wanted, wanted, { ...wanted, boot: null }, { ...wanted, boot: 'boot-2' }])
@@ -67,7 +67,7 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     });
   });
 
-  it('frees the place when a fence is over, but not its share of the cluster', async () => {
+  it('counts a fence that has ended for the share, but no longer as unfinished', async () => {
     const cap = await capOf(2, 1);
     const [first, second, third] = [wanting(cap), wanting(cap), wanting(cap)];
     await claim(first);
@@ -78,7 +78,7 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     expect(await claim(third)).toMatchObject({ admitted: false, begun: 2, unfinished: 0 });
   });
 
-  it('gives back the place of a fence that the cluster no longer shows, and of no other', async () => {
+  it('ends the entry of a fence of which the cluster shows nothing any more, and no other entry', async () => {
     const cap = await capOf(3, 2);
     const ago = (minutes: number) => Math.floor(harness().now() / 1_000) - minutes * 60;
     await claim(wanting(cap));
@@ -107,7 +107,7 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     ['a time in a future year', 'AAAAAAAAAA - 253370764800 o 9'],
     ['rubbish', 'all your base\n'],
     ['a line that is too long', `${'A'.repeat(400)} - 1 o 9`],
-  ])('counts %s as a fence begun now, and ages it from then on', async (_, fences) => {
+  ])('counts %s as a fence that begins now, and ages it from then on', async (_, fences) => {
     const cap = await capOf(1);
     await writes(fences);
     expect((await claim(wanting(cap))).admitted).toBe(false);
@@ -122,7 +122,7 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     expect((await text()).length).toBeLessThan(1_000_000);
   });
 
-  describe('while people have overridden the cap', () => {
+  describe('while a person overrides the cap', () => {
     const overridden = (until: string) =>
       made(harness(), MAPS, {
         metadata: { name: 'cloudfence' },
@@ -130,8 +130,8 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
       });
     const inMinutes = (minutes: number) => new Date(harness().now() + minutes * 60_000).toISOString();
     it.each([
-      ['admits every claim and enters it', () => inMinutes(30), true],
-      ['admits no more claims when the time is over', () => inMinutes(-1), false],
+      ['admits every claim, and enters it', () => inMinutes(30), true],
+      ['admits no more claims after the end of the override', () => inMinutes(-1), false],
       ['ignores an override of several days', () => inMinutes(48 * 60), false],
       ['ignores a value that is not a time', () => 'always', false],
     ])('%s', async (_, until, admitted) => {
@@ -145,14 +145,14 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     });
   });
 
-  it('refuses to guess when the ledger is gone, and names the remedy', async () => {
+  it('admits nothing if the ledger does not exist, and names the remedy', async () => {
     await harness().admin('DELETE', LEDGER);
     const failing = claim(wanting(await capOf(1)));
     await expect(failing).rejects.toThrow(PermissionDenied);
     await expect(failing).rejects.toThrow('infra/kubernetes/rbac.yaml');
   });
 
-  it('stays small: half of five thousand Nodes fenced within one window', async () => {
+  it('stays small, even if half of five thousand Nodes are fenced within one window', async () => {
     const begun = Math.floor(harness().now() / 1_000) - 60;
     const full = Array.from({ length: 2_449 }, (_, at) => `${`m${at}`.padEnd(10, '-')} boot-1 ${begun} f 5000`);
     await writes(full.join('\n'));

@@ -40,7 +40,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     return volume;
   };
 
-  it('finds what a Node that is gone left behind', async () => {
+  it('finds what a Node that is gone has left behind', async () => {
     const machine = fresh('i');
     const node = fresh('node');
     const [attached, remembered] = [fresh('vol'), fresh('vol')];
@@ -63,7 +63,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     ]);
   });
 
-  it('reads only the attachments that it is given, and only those that are still the machine’s', async () => {
+  it('reads only the attachments that the run names, and only if they still belong to the machine', async () => {
     const [machine, node] = [fresh('i'), fresh('node')];
     const [told, untold, reused, gone] = [fresh('vol'), fresh('vol'), fresh('vol'), fresh('vol')];
     for (const [handle, owner] of [
@@ -79,7 +79,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     expect(facts).toMatchObject({ nodeName: node, volumes: [{ handle: told, attachment: { attached: false } }] });
   });
 
-  it('finds the attachment of a volume that a pod names itself, and assumes that a tolerating pod with an unresolvable claim wants it', async () => {
+  it('finds the attachment of a volume in the pod spec, and assumes that a broken claim wants it', async () => {
     const [machine, node, handle, missing] = [fresh('i'), fresh('node'), fresh('vol'), fresh('gone')];
     const inlineVolumeSpec = { accessModes: ['ReadWriteOnce'], csi: { driver: DRIVER, volumeHandle: handle } };
     const metadata = { name: nameOn(handle, node), annotations: { 'csi.alpha.kubernetes.io/node-id': machine } };
@@ -96,7 +96,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     expect(podsWanting({ cluster: facts }, key(handle))).toHaveLength(1);
   });
 
-  it('leaves the pods and attachments of a new Node of the old name alone', async () => {
+  it('does not touch the pods and attachments of a new Node with the old name', async () => {
     const machine = fresh('i');
     const { name } = await makeNode(harness());
     const [left, taken] = [fresh('vol'), fresh('vol')];
@@ -115,7 +115,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     ]);
   });
 
-  it('takes pods under a dead Node’s name as its machine’s only if its fence noted them or they use what is attached', async () => {
+  it('counts a pod under the name of a dead Node only if it is recorded or uses what is attached', async () => {
     const [machine, node] = [fresh('i'), fresh('node')];
     const user = await makePod(harness(), node, usingClaim(await attached(machine, node)));
     const noted = await makePod(harness(), node);
@@ -135,11 +135,15 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
   });
 
   it.each([
-    ['its Lease was renewed 39 s ago', (node: string) => renewed(node, 39_000), true],
-    ['its Lease is dated ahead', (node: string) => renewed(node, -90_000), true],
-    ['its Lease is older', (node: string) => renewed(node, 41_000), false],
-    ['another machine’s disk is attached under the name', (node: string) => attached('i-successor', node), true],
-  ])('decides whether a name without a Node belongs to another machine: %s', async (_case, traced, nameTaken) => {
+    ['yes, if the Lease was renewed 39 s ago', (node: string) => renewed(node, 39_000), true],
+    ['no, if the Lease is dated ahead', (node: string) => renewed(node, -90_000), true],
+    ['no, if the Lease is older', (node: string) => renewed(node, 41_000), false],
+    [
+      'yes, if another machine’s disk is attached under the name',
+      (node: string) => attached('i-successor', node),
+      true,
+    ],
+  ])('decides whether the name of a missing Node belongs to another machine: %s', async (_case, traced, nameTaken) => {
     const [machine, node] = [fresh('i'), fresh('node')];
     const pod = await makePod(harness(), node, usingClaim(await attached(machine, node)));
     await traced(node);
@@ -149,7 +153,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     if (nameTaken) expect(facts.lease).toBeNull();
   });
 
-  it('does not take a Node for another machine’s if its CSINode names the machine', async () => {
+  it('does not assign a Node to another machine if its CSINode names this one', async () => {
     const [machine, name] = [fresh('i'), fresh('node')];
     const { uid } = await makeNode(harness(), { name, spec: { providerID: `k3s://${name}` } });
     await made(harness(), CSI_NODES, { metadata: { name }, spec: { drivers: [{ name: DRIVER, nodeID: machine }] } });
@@ -162,7 +166,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     });
   });
 
-  it('returns attachments that name no machine when asked by the name of their Node, if that name is free', async () => {
+  it('returns attachments that name no machine, if asked by the name of their Node and if it is free', async () => {
     const [machine, node, taken] = [fresh('i'), fresh('node'), fresh('node')];
     const silent = async (name: string, handle = fresh('vol')) => {
       const volume = await makeVolume(harness(), handle);

@@ -13,7 +13,7 @@ export const lookNodeCases = (harness: () => ClusterHarness): void => {
       unhurried(),
     );
 
-  it('reads what a Node is and its state', async () => {
+  it('reads the identity and the state of a Node', async () => {
     const machine = fresh('i');
     const { name, uid } = await makeNode(harness(), {
       machine,
@@ -61,7 +61,7 @@ export const lookNodeCases = (harness: () => ClusterHarness): void => {
     expect(node).toMatchObject({ recordText: null, record: null, taints: { outOfService: false, quarantine: false } });
   });
 
-  it('reads the fence on a Node, and its text even if that is no record', async () => {
+  it('reads the record on a Node, and its text even if that is no record', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), {
       machine,
@@ -87,7 +87,7 @@ export const lookNodeCases = (harness: () => ClusterHarness): void => {
     expect((await look(machine, node.name)).node).toMatchObject({ record: null, recordText: 'garbled' });
   });
 
-  it('reads a Lease with its microseconds, and a missing one as null', async () => {
+  it('reads a Lease with its microseconds, and null if there is none', async () => {
     const machine = fresh('i');
     const { name } = await makeNode(harness(), { machine });
     expect((await look(machine, name)).lease).toBeNull();
@@ -95,7 +95,7 @@ export const lookNodeCases = (harness: () => ClusterHarness): void => {
     expect((await look(machine, name)).lease).toBe('2026-11-21T09:59:58.123456Z');
   });
 
-  it('sorts the pods of the Node and no others', async () => {
+  it('lists the pods of the Node, and no others', async () => {
     const machine = fresh('i');
     const { name } = await makeNode(harness(), { machine });
     const owned = (kind: string) => ({
@@ -148,7 +148,7 @@ export const lookNodeCases = (harness: () => ClusterHarness): void => {
     await harness().admin('DELETE', `${map}/cloudfence`);
   });
 
-  it('sees that another machine now has the remembered Node’s name', async () => {
+  it('sees that another machine now has the name of the remembered Node', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     await makePod(harness(), node.name);

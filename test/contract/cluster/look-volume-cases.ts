@@ -32,7 +32,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
       unhurried(),
     );
 
-  it('finds a volume wherever it is named, once each', async () => {
+  it('finds each volume once, wherever it is named', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const [claimed, ephemeral, recorded, inUse] = [fresh('vol'), fresh('vol'), fresh('vol'), fresh('vol')];
@@ -71,7 +71,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     expect(facts.volumes.filter(({ reported }) => reported).map(({ handle }) => handle)).toEqual([claimed]);
   });
 
-  it('finds the attachment of a drained Node, which no status and no pod names, when told to search', async () => {
+  it('finds the attachment of a drained Node, which no status and no pod names, if it searches', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const [going, anothers] = [fresh('vol'), fresh('vol')];
@@ -92,7 +92,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     ]);
   });
 
-  it('requires a PersistentVolume to have the volume’s handle, and its driver', async () => {
+  it('requires that a PersistentVolume has the handle and the driver of the volume', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const [old, current] = [fresh('vol'), fresh('vol')];
@@ -144,7 +144,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     return name;
   };
 
-  it('reads in-tree disks of Azure and Google as their CSI drivers see them, with the attachment that Kubernetes made for each', async () => {
+  it('reads in-tree disks of Azure and Google as their CSI drivers see them, each with its attachment', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const uri = '/subscriptions/S/resourceGroups/Group/providers/Microsoft.Compute/disks/Data-1';
@@ -178,7 +178,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     ]);
   });
 
-  it('sees that a pod wants the in-tree volume that it names itself, but not its ephemeral CSI volume', async () => {
+  it('sees that a pod wants the in-tree volume in its spec, but not its ephemeral CSI volume', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const handle = fresh('vol');
@@ -198,7 +198,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     expect(podsWanting({ cluster: facts }, key(handle))).toHaveLength(1);
   });
 
-  it('treats a volume as wanted if it may be that of an unresolvable claim, and no other claim’s', async () => {
+  it('treats a volume as wanted if an unresolvable claim may mean it, and no other claim does', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const [orphaned, known] = [fresh('vol'), fresh('vol')];
@@ -256,7 +256,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     expect((await look(machine, node.name)).volumes).toMatchObject([{ successor: null }]);
   });
 
-  it('follows the volumes of a fence under way by itself once all old attachments are gone, because another run may have left its nudge', async () => {
+  it('follows the volumes of an unfinished fence once its old attachments are gone, to find a nudge', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     const handle = fresh('vol');

@@ -14,7 +14,7 @@ import type { ClusterHarness } from './harness.ts';
 
 export const FENCE_TOKEN = 'fence-token';
 
-/** The identity under test may do exactly what the published list says. */
+/** The identity under test may do exactly what the published permissions allow. */
 const rules: readonly PolicyRule[] = neededPermissions.map(
   ({ verb, group, resource, subresource, namespace, name }) => ({
     apiGroups: [group],

@@ -17,13 +17,13 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
   it.each([
     [-59_000, []],
     [-61_000, [{ because: 'lease-stale' }]],
-  ])('doubts a Lease that is dated %i ms ago as much as an old one', async (ago, found) => {
+  ])('a Lease dated %i ms ago makes its Node a suspect: %j', async (ago, found) => {
     const { name } = await makeNode(harness());
     await renewed(name, ago);
     expect(await suspected(name)).toMatchObject(found);
   });
 
-  it('suspects a Node without a Lease once something is attached to it', async () => {
+  it('suspects a Node without a Lease if something is attached to it', async () => {
     const [machine, name] = [fresh('i'), fresh('node')];
     await makeNode(harness(), { name, machine });
     expect(await suspected(name)).toEqual([]);
@@ -31,7 +31,7 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
     expect(await suspected(name)).toMatchObject([{ because: 'lease-stale', attachments: [] }]);
   });
 
-  it('names the machine of a silent Node by its CSINode when nothing else does', async () => {
+  it('names the machine of a silent Node by its CSINode if nothing else names it', async () => {
     const [machine, name] = [fresh('i'), fresh('node')];
     await makeNode(harness(), { name, spec: { providerID: '' } });
     await made(harness(), CSI_NODES, { metadata: { name }, spec: { drivers: [{ name: DRIVER, nodeID: machine }] } });
@@ -41,7 +41,7 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
     ]);
   });
 
-  it('takes what is attached to a silent Node for no other machine’s if the Node names none', async () => {
+  it('does not assign what is attached to a silent Node to another machine if the Node names no machine', async () => {
     const [machine, name] = [fresh('i'), fresh('node')];
     await makeNode(harness(), { name, spec: { providerID: '' } });
     await renewed(name, 120_000);
@@ -49,7 +49,7 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
     expect(await suspected(name)).toMatchObject([{ because: 'lease-stale', identitySources: [] }]);
   });
 
-  it('names what is attached to a silent Node with a fence', async () => {
+  it('names what is attached to a silent Node that has a fence', async () => {
     const [machine, name] = [fresh('i'), fresh('node')];
     await makeNode(harness(), { name, machine, metadata: { labels: FENCED.labels } });
     await renewed(name, 120_000);
@@ -60,7 +60,7 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
   it.each([
     ['lives', 5_000, []],
     ['is silent', 120_000, [{ because: 'lease-stale' }]],
-  ])('finds the machine that previously had the name of a Node if that %s', async (_case, ago, own) => {
+  ])('finds the machine that had the name of a Node before, if that %s', async (_case, ago, own) => {
     const [machine, former, name] = [fresh('i'), fresh('i'), fresh('node')];
     await makeNode(harness(), { name, machine });
     await renewed(name, ago);
@@ -84,65 +84,71 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
   const ours = { key: 'node.kubernetes.io/out-of-service', value: VALUE, effect: 'NoSchedule' };
   const quarantine = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' };
   it.each([
-    ['only its label is left', { [LABEL]: 'fence-1' }, [], 5_000, [{ because: 'fenced', marked: null }]],
+    ['yes, only its label is left', { [LABEL]: 'fence-1' }, [], 5_000, [{ because: 'fenced', marked: null }]],
     [
-      'someone removed its label next to our taint',
+      'yes, someone removed its label but left our taint',
       { [BESIDE]: VALUE },
       [ours, quarantine],
       5_000,
       [{ because: 'fenced', marked: { taints: { ours: true } } }],
     ],
     [
-      'someone removed every label next to our taint',
+      'yes, someone removed every label but left our taint',
       {},
       [ours, quarantine],
       5_000,
       [{ because: 'fenced', marked: { taints: { ours: true } } }],
     ],
     [
-      'someone removed its label next to our quarantine',
+      'yes, someone removed its label but left our quarantine',
       {},
       [quarantine],
       5_000,
       [{ because: 'fenced', marked: null }],
     ],
-    ['... and its kubelet is silent', {}, [quarantine], 120_000, [{ because: 'fenced', marked: null }]],
     [
-      'only the note of a stop is left: it is looked at, and is not a fence',
+      'yes, someone removed its label but left our quarantine, and the kubelet is silent',
+      {},
+      [quarantine],
+      120_000,
+      [{ because: 'fenced', marked: null }],
+    ],
+    [
+      'no, only the note of a stop is left, but the Node is suspected',
       { [STOPPING]: '2026-11-21T09-00-08Z_in_0123456789abcd' },
       [],
       5_000,
       [{ because: 'labelled', marked: null }],
     ],
     [
-      'a label is left without our taint: it is looked at, and is not a fence',
+      'no, a label is left without our taint, but the Node is suspected',
       { [BESIDE]: VALUE },
       [],
       5_000,
       [{ because: 'labelled', marked: null }],
     ],
     [
-      'only a tombstone is left: it is looked at, and is not a fence',
+      'no, only a tombstone is left, but the Node is suspected',
       { [LABEL]: 'fence-1_removed_0000000aaaaaaa' },
       [],
       5_000,
       [{ because: 'labelled', marked: null }],
     ],
     [
-      'a tombstone is left, and its kubelet is silent',
+      'no, a tombstone is left and the kubelet is silent',
       { [LABEL]: 'fence-1_removed_0000000aaaaaaa' },
       [],
       120_000,
       [{ because: 'lease-stale' }],
     ],
-    ['the taint is someone else’s', {}, [{ ...ours, value: 'nodeshutdown' }], 5_000, []],
-  ])('tells whether a Node has a fence of ours: %s', async (_case, labels, taints, ago, found) => {
+    ['no, the taint is someone else’s', {}, [{ ...ours, value: 'nodeshutdown' }], 5_000, []],
+  ])('says whether a Node has a fence of Cloudfence: %s', async (_case, labels, taints, ago, found) => {
     const { name } = await makeNode(harness(), { metadata: { labels }, spec: { taints } });
     await renewed(name, ago);
     expect(await suspected(name)).toMatchObject(found);
   });
 
-  it('counts the Node in question as out of reach even if it has a fence of ours', async () => {
+  it('counts the Node in question as unreachable even if it has a fence of Cloudfence', async () => {
     const parked = await makeNode(harness(), { metadata: { labels: FENCED.labels } });
     await renewed(parked.name, 120_000);
     const anybody = { machine: 'i-1', machineOf: ({ value }: { readonly value: string }) => value };
@@ -151,7 +157,7 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
     expect(zone).toContain(parked.name);
   });
 
-  it('counts parked Nodes neither as out of reach nor as alive in their zone', async () => {
+  it('counts parked Nodes neither as unreachable nor as reachable in their zone', async () => {
     const labels = { 'topology.kubernetes.io/zone': fresh('zone') };
     const [silent, unlabelled, parked, back] = [
       await makeNode(harness(), { metadata: { labels } }),

@@ -12,7 +12,7 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
       spec: { renewTime: new Date(harness().now() - ago).toISOString().replace('Z', '000Z') },
     });
 
-  it('suspects Nodes that are silent, fenced, or missing', async () => {
+  it('suspects Nodes that are silent, fenced, or gone', async () => {
     const machine = fresh('i');
     const labels = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' };
     const [lively, silent, fenced] = [
@@ -60,7 +60,7 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
 
   const anybody = { machine: 'i-1', machineOf: ({ value }: IdentitySource) => value };
 
-  it('names every Node that names the machine, whatever its name is', async () => {
+  it('lists every Node that names the machine, whatever the name of the Node', async () => {
     const machine = fresh('i');
     const [first, second] = [
       await makeNode(harness(), { spec: { providerID: machine } }),
@@ -78,7 +78,7 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
     expect([...claimants].sort()).toEqual([first.name, second.name].sort());
   });
 
-  it('counts who is out of reach and who shares a zone', async () => {
+  it('counts the unreachable Nodes, and those in the same zone', async () => {
     const zone = { labels: { 'topology.kubernetes.io/zone': fresh('zone') } };
     const [silent, leaseless, lively, elsewhere] = [
       await makeNode(harness(), { metadata: zone }),
@@ -110,7 +110,7 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
     });
   });
 
-  it('rechecks a Node in a short call, and one that is gone', async () => {
+  it('rechecks a Node in a short call, also if the Node is gone', async () => {
     const node = await makeNode(harness(), {
       spec: { taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }] },
     });
@@ -141,7 +141,7 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
     });
   });
 
-  it('reads one attachment in a short call, and one that is gone', async () => {
+  it('reads one attachment in a short call, also if the attachment is gone', async () => {
     const node = await makeNode(harness());
     const standing = await makeAttachment(harness(), fresh('csi'), node.name, 'data');
     expect(await harness().cluster.attachment(standing.name, unhurried())).toMatchObject({
@@ -152,7 +152,7 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
     expect(await harness().cluster.attachment(fresh('gone'), unhurried())).toBeNull();
   });
 
-  it('reports to people on the Node, however much there is to report', async () => {
+  it('reports to people in Events on the Node, however long the report', async () => {
     const node = await makeNode(harness());
     const reason = 'FenceRefused';
     await harness().cluster.recordEvent(

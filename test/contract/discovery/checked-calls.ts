@@ -3,14 +3,14 @@ import { wireCall, type InProcessFetch } from '../../../sandbox/gce/in-process-f
 import { faultsIn } from './conformity.ts';
 import type { DiscoveryDocument, Method } from './document.ts';
 
-/** What every method accepts in addition to its own parameters. */
+/** The parameters that every method accepts in addition to its own. */
 const COMMON = new Set(['$alt', 'alt', 'fields', 'prettyPrint', '$prettyPrint', 'quotaUser', 'key']);
 
 export interface CheckedCalls {
   readonly fetch: InProcessFetch;
   /** What did not match the document. */
   readonly faults: string[];
-  /** IDs of the methods that were called. */
+  /** The IDs of the methods that were called. */
   readonly called: Set<string>;
 }
 
@@ -35,7 +35,7 @@ export const checkedCalls = (document: DiscoveryDocument, through: InProcessFetc
 
 interface Found {
   readonly method: Method;
-  /** Values of the path's parameters. */
+  /** The values of the parameters in the path. */
   readonly path: Readonly<Record<string, string>>;
 }
 

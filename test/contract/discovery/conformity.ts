@@ -1,9 +1,9 @@
 import type { DiscoveryDocument, Schema } from './document.ts';
 
-/** Whether a value is checked as a client's request or as the API's answer. */
+/** Whether a value is checked as the request of a client or as the answer of the API. */
 export type Way = 'sent' | 'answered';
 
-/** Returns the parts of a JSON value that the document's schema does not allow, each with its place. */
+/** Returns the parts of a JSON value that the schema of the document does not allow, each with its place. */
 export const faultsIn = (
   document: DiscoveryDocument,
   schema: Schema,
@@ -62,7 +62,7 @@ const UNSIGNED = /^(?:0|[1-9][0-9]{0,19})$/;
 const DURATION = /^-?\d+(?:\.\d{1,9})?s$/;
 const SIGNED = /^-?[0-9]{1,19}$/;
 
-/** 64-bit numbers are written as texts. */
+/** 64-bit numbers are written as strings. */
 const faultsInText = ({ format, pattern, enum: allowed }: Schema, value: unknown, where: string): readonly string[] => {
   if (typeof value !== 'string') return [`${where}: is no string`];
   if (allowed && !allowed.includes(value)) return [`${where}: ${value} is none of ${allowed.join(', ')}`];

@@ -14,9 +14,9 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>> | undefined;
   readonly additionalProperties?: Schema | undefined;
   readonly items?: Schema | undefined;
-  /** Never sent, only answered. */
+  /** Never sent, only returned. */
   readonly readOnly?: boolean | undefined;
-  /** Starts with `Required.` for a field that has to be sent. */
+  /** Starts with `Required.` if the field has to be sent. */
   readonly description?: string | undefined;
 }
 
@@ -62,7 +62,7 @@ const document = z.object({
 export type DiscoveryDocument = z.infer<typeof document>;
 
 /**
- * The one place where the tests read its path: CLOUDFENCE_COMPUTE_DISCOVERY, or what .ci/install-google-discovery
+ * The only place where the tests read this path: CLOUDFENCE_COMPUTE_DISCOVERY, or what .ci/install-google-discovery
  * downloads.
  */
 export const discoveryFolder = join(

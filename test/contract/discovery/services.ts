@@ -174,7 +174,7 @@ const problem = z.strictObject({
       .string()
       .regex(/^[A-Z_]+$/)
       .optional(),
-    /** In place of the status, in the API of Cloud Storage. */
+    /** The API of Cloud Storage has this in place of the status. */
     errors: z.array(z.object({ message: z.string(), domain: z.string(), reason: z.string() })).optional(),
     details: z.array(z.looseObject({ '@type': z.string() })).optional(),
   }),
@@ -192,7 +192,7 @@ const faultsInReply = (
 
 export type Judge = (call: Exchange) => { readonly id: string; readonly faults: readonly string[] };
 
-/** Returns which method a call is, and what in it and in its answer does not match the document. */
+/** Returns which method a call uses, and what in the call and its answer does not match the document. */
 export const permissionCheckOf = (names: readonly string[]): Judge => {
   const all = names.flatMap(methodsIn);
   return (call) => {

@@ -9,7 +9,7 @@ import { azureInstall, gridEvent, takeAll } from '../../functions/azure-install.
 import { change, scene } from '../../sandbox/azure/azure-rig.ts';
 import { functionsContract, type OpenFunctions } from './functions-contract.ts';
 
-/** A message that failed goes into the queue again, in an envelope with a count. */
+/** A message that failed goes back into the queue, in an envelope with a count. */
 const isRetry = (text: string): boolean => text.includes('"cloudfence":"retry"');
 
 const open: OpenFunctions = (machine) => {

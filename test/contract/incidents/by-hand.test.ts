@@ -7,7 +7,7 @@ import { stateOf } from '../../simulation/state.ts';
 import { holderStopped, openLiveSandbox, type LiveSandbox } from '../../cli/live-sandbox.ts';
 import { runCli } from '../../cli/run-cli.ts';
 
-/** What a person does by hand leaves an incident, too, and never depends on it. */
+/** A command that a person runs also stores an incident, and does not fail if it cannot. */
 
 let sandbox: LiveSandbox;
 let bucket: KeeperHarness;
@@ -32,7 +32,7 @@ const node = () => sandbox.scene.nodeOf(sandbox.scene.holder);
 const names = (prefix: string) => [...bucket.objects.keys()].filter((name) => name.startsWith(prefix));
 const incidents = () => names('incidents/').map((name) => parseIncident(bucket.objects.get(name)?.text ?? ''));
 
-it('a fence and its release complete one incident, and leave their messages to the sweep', async () => {
+it('a fence and its release by hand complete one incident, and leave their messages to the sweep', async () => {
   expect(await cli('fence', sandbox.scene.holder)).toMatchObject({ code: 0, stderr: '' });
   expect(incidents()).toMatchObject([
     { state: 'fenced', node: node(), triggers: [{ kind: 'person', says: 'cloudfence fence' }] },
@@ -42,7 +42,7 @@ it('a fence and its release complete one incident, and leave their messages to t
   expect([bucket.told.length, names('notes/unsent/').length, names('notes/watch/').length]).toEqual([0, 2, 1]);
 });
 
-it('a folder keeps them as well, and `report` reads them there', async () => {
+it('a folder stores the incidents, and `report` reads them there', async () => {
   const folder = path.join(sandbox.folder, 'kept');
   await writeFile(
     config,
@@ -54,7 +54,7 @@ it('a folder keeps them as well, and `report` reads them there', async () => {
   expect(stdout).toContain(`${node()}: fenced`);
 });
 
-it('a folder that cannot be written is a warning', async () => {
+it('a folder that cannot be written causes a warning', async () => {
   await writeFile(
     config,
     `{ incidents: '${config}', clusters: [{ name: sandbox, kubeconfig: ${sandbox.kubeconfig} }] }`,
@@ -66,7 +66,7 @@ it('a folder that cannot be written is a warning', async () => {
   });
 });
 
-it('a sweep leaves one as well, and a dry run none', async () => {
+it('a sweep by hand stores an incident, and a dry run stores none', async () => {
   sandbox.world.advance(120_000);
   await cli('fence', sandbox.scene.holder, '--dry-run');
   expect(incidents()).toEqual([]);
@@ -76,7 +76,7 @@ it('a sweep leaves one as well, and a dry run none', async () => {
   ]);
 });
 
-it('a bucket that denies the write is a warning, and the fence is as always', async () => {
+it('a bucket that denies the write causes a warning, and the fence does not change', async () => {
   bucket.trouble.status = 403;
   const { code, stdout, stderr } = await cli('fence', sandbox.scene.holder, '--json');
   expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, outcome: 'fenced' });
@@ -84,7 +84,7 @@ it('a bucket that denies the write is a warning, and the fence is as always', as
   expect(stateOf(sandbox.world).nodes.find((line) => line.startsWith(node()))).toContain('[cloudfence.dev/quarantine]');
 });
 
-it('a place that is none is a warning, too', async () => {
+it('an invalid place for incidents causes a warning', async () => {
   await writeFile(
     config,
     `{ incidents: 'ftp://x/y', clusters: [{ name: sandbox, kubeconfig: ${sandbox.kubeconfig} }] }`,

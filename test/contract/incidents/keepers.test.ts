@@ -42,7 +42,7 @@ describe.each(keepers)('the incidents of %s', (_, topics, open) => {
     await expect(objects().remove('notes/a ü', never())).rejects.toThrow(PermissionDenied);
   });
 
-  it('runs side by side complete one object', async () => {
+  it('concurrent runs complete one object', async () => {
     await Promise.all([fence, release, fence].map((shown) => keepIncident(shown, there.keeper, never())));
     expect([...there.objects.keys()].sort()).toEqual([objectNameOf(fence), `notes/watch/${objectNameOf(fence)}`]);
     expect(kept()).toMatchObject({ state: 'released', steps: expect.arrayContaining([...fence.steps]) });
@@ -50,7 +50,7 @@ describe.each(keepers)('the incidents of %s', (_, topics, open) => {
     expect(there.told).toHaveLength(2 * topics.length);
   });
 
-  it('a fence is told once to each topic, with texts for people', async () => {
+  it('a fence is reported once to each topic, with texts for people', async () => {
     await keepIncident(fence, there.keeper, never());
     await keepIncident(fence, there.keeper, never());
     expect(there.told.map(({ topic }) => topic).sort()).toEqual([...topics].sort());
@@ -74,14 +74,14 @@ describe.each(keepers)('the incidents of %s', (_, topics, open) => {
     [503, Unavailable, Unavailable],
     [400, Refused, Refused],
     [404, null, Refused],
-  ])('the status %i is named as what it is', async (status, reading, writing) => {
+  ])('the status %i is reported with its meaning', async (status, reading, writing) => {
     there.trouble.status = status;
     if (reading) await expect(objects().read('one', never())).rejects.toThrow(reading);
     else expect(await objects().read('one', never())).toBeNull();
     await expect(objects().write('one', 'x', null, never())).rejects.toThrow(writing);
   });
 
-  it('a place that is gone is unavailable, and a call ends with its signal', async () => {
+  it('a place that is gone is reported as unavailable, and a call ends with its signal', async () => {
     const gone = await open();
     await gone.close();
     await expect(gone.keeper.objects.read('one', never())).rejects.toThrow(/ECONNREFUSED/);

@@ -11,11 +11,11 @@ import { never } from '../../sandbox/in-process.ts';
 import { startMachine, stopped } from '../../simulation/incidents.ts';
 import { keepers, type KeeperHarness } from './stand-ins.ts';
 
-/** What every place must do in which incidents are kept. */
+/** What every place in which incidents are stored must do. */
 
 interface StoreHarness {
   readonly keeper: IncidentKeeper;
-  /** Returns what the place itself has under a name. */
+  /** Returns what the place itself stores under a name. */
   readonly textOf: (name: string) => Promise<string | null>;
   readonly close: () => Promise<void>;
 }
@@ -59,7 +59,7 @@ describe.each([...keepers.map(([name, , open]) => [name, ofKeeper(open)] as cons
       expect((await objects.list('incidents/eu', never())).map(({ written }) => typeof written)).toEqual(['number']);
     });
 
-    it('are written only over the version that was read', async () => {
+    it('are written only if the version that was read is still there', async () => {
       await objects.write('one', 'first', null, never());
       expect(await objects.write('one', 'another first', null, never())).toBe(false);
       const version = (await objects.read('one', never()))?.version ?? '';
@@ -71,14 +71,14 @@ describe.each([...keepers.map(([name, , open]) => [name, ofKeeper(open)] as cons
       expect(await there.textOf('one')).toBeNull();
     });
 
-    it('are removed, and one that has gone is no fault', async () => {
+    it('are removed, and it is no error if an object is already gone', async () => {
       await objects.write('notes/a ü', '{}', null, never());
       await objects.remove('notes/a ü', never());
       await objects.remove('notes/a ü', never());
       expect(await namesIn('notes/')).toEqual([]);
     });
 
-    it('complete one incident by runs side by side', async () => {
+    it('complete one incident although runs write at the same time', async () => {
       const scene = stopped();
       const { shown: fence } = await record(scene, occasion);
       startMachine(scene.world, scene.scene.holder);
@@ -106,7 +106,7 @@ it('a name never leads out of the folder', async () => {
   await rm(folder, { recursive: true });
 });
 
-it('only a file that has gone is no object: one that cannot be asked is a fault', async () => {
+it('a file counts as missing only if it is gone: a file that cannot be read is an error', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-incidents-'));
   const objects = objectsInFolder(folder);
   await objects.write('one', '{}', null, never());

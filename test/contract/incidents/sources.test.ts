@@ -10,7 +10,7 @@ import { runCli } from '../../cli/run-cli.ts';
 import { never } from '../../sandbox/in-process.ts';
 import { keepers, type KeeperHarness } from './stand-ins.ts';
 
-/** What every place must do from which `cloudfence report` reads incidents. */
+/** What every place from which `cloudfence report` reads incidents must do. */
 
 interface SourceHarness {
   readonly source: IncidentSource;
@@ -67,7 +67,7 @@ describe.each([...keepers.map(([name, , open]) => [name, ofKeeper(open)] as cons
     afterAll(() => there.close());
     beforeEach(() => there.clear());
 
-    it('are listed whole, page by page, whatever their names', async () => {
+    it('are listed completely, page by page, whatever their names', async () => {
       for (const name of NAMES) await there.put(name, name);
       const found = await there.source.list(never());
       expect(found.map(({ name }) => name).sort()).toEqual(NAMES.toSorted());
@@ -77,12 +77,12 @@ describe.each([...keepers.map(([name, , open]) => [name, ofKeeper(open)] as cons
       }
     });
 
-    it('are none in an empty place, and an object that has gone is none', async () => {
+    it('are none in an empty place, and an object that is gone counts as none', async () => {
       expect(await there.source.list(never())).toEqual([]);
       expect(await there.source.read('incidents/prod/node-1/gone.json', never())).toBeNull();
     });
 
-    it('are read, and an object that is none is named', async () => {
+    it('are read, and an object that is not an incident is named', async () => {
       await there.put('incidents/sandbox/node-1/fence.json', await example('fence'));
       await there.put('incidents/sandbox/node-1/cut.json', '{');
       const { incidents, damaged } = await readIncidents(await there.source.list(never()), there.source, never());
@@ -119,7 +119,7 @@ describe.each(keepers)('cloudfence report from %s', (cloud, _, open) => {
   it.each([
     ['its address', () => ['--from', there.address]],
     ['the configuration', () => ['--config', config]],
-  ])('tells what lies there, by %s', async (_, args) => {
+  ])('reports the incidents that are there, by %s', async (_, args) => {
     const { code, stdout, stderr } = await report(...args());
     expect({ code, stderr }).toEqual({
       code: 0,
@@ -132,7 +132,7 @@ describe.each(keepers)('cloudfence report from %s', (cloud, _, open) => {
     });
   });
 
-  it('says who may not list', async () => {
+  it('names who may not list', async () => {
     there.trouble.status = 403;
     expect(await report('--from', there.address)).toMatchObject({
       code: 1,
@@ -142,14 +142,14 @@ describe.each(keepers)('cloudfence report from %s', (cloud, _, open) => {
   });
 
   it.each(['', 'no list', '<html><body>proxy</body></html>', '{"items":[]}', '<ListBucketResult/>'])(
-    'takes %j for no list, and not for an empty one',
+    'rejects %j, and does not treat it as an empty list',
     async (body) => {
       there.trouble.list = { body };
       await expect(list()).rejects.toThrow(Unavailable);
     },
   );
 
-  it('takes a page that is cut without a continuation for no list', async () => {
+  it('rejects a page that is cut off without a continuation', async () => {
     const page = '<IsTruncated>true</IsTruncated>';
     there.trouble.list = {
       body: `<ListBucketResult>${page}</ListBucketResult><EnumerationResults><Blobs/></EnumerationResults>`,
@@ -157,7 +157,7 @@ describe.each(keepers)('cloudfence report from %s', (cloud, _, open) => {
     await expect(list()).rejects.toThrow(Unavailable);
   });
 
-  it('ends when a page names itself as the next one', async () => {
+  it('ends if a page names itself as the next one', async () => {
     const s3 =
       '<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>a</NextContinuationToken></ListBucketResult>';
     const azure = '<EnumerationResults><Blobs /><NextMarker>a</NextMarker></EnumerationResults>';
@@ -170,9 +170,9 @@ describe.each(keepers)('cloudfence report from %s', (cloud, _, open) => {
   });
 });
 
-describe('an address', () => {
+describe('the address of a place', () => {
   it.each(['s3://', 's3://b/other', 'gs://Upper', 'ftp://host/incidents', 'https://host', 'https://h/i?sig=secret'])(
-    '%s is rejected with the forms that there are',
+    '%s is rejected, with the forms that are possible',
     async (from) => {
       const { code, stderr } = await runCli(['report', '--from', from], { ...nowhere, environment: {} });
       expect(stderr).not.toContain('secret');
@@ -185,7 +185,7 @@ describe('an address', () => {
     },
   );
 
-  it('in another region is answered with that region', async () => {
+  it('in another region is rejected, with that region', async () => {
     const [, , open] = keepers[0] ?? [];
     const there = await open?.();
     if (!there) throw new Error('AWS has a stand-in');

@@ -7,19 +7,19 @@ import type { IncidentPlace } from '../../../providers/plugin.ts';
 import { openStandIn, type Answered, type Request } from '../../providers/stand-in.ts';
 import { credential } from '../../sandbox/azure/azure-world.ts';
 
-/** A bucket and topics of each cloud on a socket of this computer, with the conditions that the cloud checks. */
+/** A bucket and topics of each cloud on a local socket, with the conditions that the cloud checks. */
 
 export interface KeeperHarness {
   readonly keeper: IncidentKeeper;
-  /** The objects by their name, as the cloud stores them. */
+  /** The objects by their names, as the cloud stores them. */
   readonly objects: Map<string, { text: string; version: number }>;
   /** The same objects, as `cloudfence report` reads them. */
   readonly place: IncidentPlace;
-  /** What arrived at each topic. */
+  /** The messages that arrived at each topic. */
   readonly told: { readonly topic: string; readonly message: unknown }[];
-  /** What happens with each message, before its sender has an answer. */
+  /** What happens to each message before its sender gets an answer. */
   readonly arrival: { act: ((message: unknown) => Promise<unknown>) | null };
-  /** The status that everything answers, and what a list answers in place of its page, or null. */
+  /** The status that every call returns, and what a list returns in place of its page, or null. */
   readonly trouble: { status: number | null; list: Answered | null };
   /** How a person writes the place, and the variables with which the CLI finds it. */
   readonly address: string;
@@ -29,17 +29,17 @@ export interface KeeperHarness {
 
 type World = Pick<KeeperHarness, 'objects' | 'told' | 'arrival' | 'trouble'>;
 
-/** How one cloud names what all of them do. */
+/** The names that each cloud has for the same things. */
 interface Dialect {
   readonly prefix: string;
   readonly version: string;
-  /** Returns the version that a write demands: null for none, undefined for any. */
+  /** Returns the version that a write requires: null for none, undefined for any. */
   readonly demanded: (request: Request) => string | null | undefined;
   readonly exists: number;
   readonly tell: (request: Request, world: World) => Answered | null;
-  /** Returns a page of the list that a request asks for, or null if it asks for none. */
+  /** Returns a page of the list that a request asks for, or null if it does not ask for a list. */
   readonly list: (query: URLSearchParams, names: readonly string[]) => string | null;
-  /** What is wrong with a request, or null. */
+  /** Returns what is wrong with a request, or null. */
   readonly fault: (request: Request) => string | null;
 }
 
@@ -63,10 +63,13 @@ const store = (request: Request, name: string, { objects }: World, dialect: Dial
   return { status: 200, body: '' };
 };
 
-/** Objects on a page. */
+/** The number of objects on a page. */
 const PAGE = 2;
 
-/** Returns the names of a page, and what names the next one. Tokens are opaque, and have characters of a query. */
+/**
+ * Returns the names on a page, and the token of the next page. Tokens are opaque, and contain characters that a query
+ * has to escape.
+ */
 const pageOf = (names: readonly string[], prefix: string, token: string | null) => {
   const wanted = names.filter((name) => name.startsWith(prefix)).sort();
   const from = token === null ? 0 : Number(/^\+\/=&(\d+)$/.exec(token)?.[1]);
@@ -133,7 +136,7 @@ const opened = async (dialect: Dialect, openAt: (url: string) => Opened): Promis
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-/** The service that a request is signed for. */
+/** The service for which a request is signed. */
 const signedFor = ({ authorization }: Request): string | null =>
   /^AWS4-HMAC-SHA256 Credential=[^/]+\/\d{8}\/eu-west-1\/(\w+)\/aws4_request/.exec(authorization ?? '')?.[1] ?? null;
 
@@ -246,7 +249,7 @@ const openGcp = (endpoint: string): Opened => {
   };
 };
 
-/** The topics that hear of a fence, and the harness of each cloud. */
+/** The topics to which a fence is reported, and the harness of each cloud. */
 export const keepers: readonly (readonly [string, readonly string[], () => Promise<KeeperHarness>])[] = [
   ['aws', ['cloudfence: Cloudfence Fence', TOPIC_ARN], () => opened(awsDialect, openAws)],
   ['azure', ['cloudfence.fence'], () => opened(azureDialect, openAzure)],

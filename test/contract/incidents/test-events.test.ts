@@ -7,7 +7,7 @@ import { runCli } from '../../cli/run-cli.ts';
 import { portsOver } from '../../simulation/rig.ts';
 import { keepers, type KeeperHarness } from './stand-ins.ts';
 
-/** `doctor --test-event` sends an event to where the events of a cloud enter an install, and waits for its arrival. */
+/** `doctor --test-event` sends an event to the entrance of an install, and waits for its arrival. */
 
 let sandbox: LiveSandbox;
 beforeAll(async () => {
@@ -42,7 +42,7 @@ describe.each(keepers)('doctor --test-event on %s', (cloud, _, open) => {
   });
   afterEach(() => install.close());
 
-  /** on-event, as far as it handles test events. */
+  /** The part of on-event that handles test events. */
   const onEvent = (message: unknown) =>
     confirmTestEvents(
       [{ messageId: 'm-1', body: JSON.stringify(message) }],
@@ -108,7 +108,7 @@ describe('doctor --test-event', () => {
       'ftp://x?sig=secret',
       /"ftp:\/\/x\?…" is no place .*<service>-<stage>/,
     ],
-  ])('is wrong usage %s', async (_, settings, entrance, message) => {
+  ])('is a usage error %s', async (_, settings, entrance, message) => {
     const config = path.join(sandbox.folder, 'wrong.yaml');
     const clusters = [{ name: 'sandbox', kubeconfig: sandbox.kubeconfig }];
     await writeFile(config, JSON.stringify({ ...settings, clusters }));

@@ -8,18 +8,18 @@ import { promisify } from 'node:util';
 import { goVersion } from '../../testbed/toolchain.ts';
 import type { Front } from './sandbox-azure-harness.ts';
 
-/** Microsoft's generated fake server between the SDK and the sandbox. arm-judge/main.go describes what it does. */
+/** Microsoft's generated fake server between the SDK and the sandbox. arm-judge/main.go describes it. */
 
 export interface ArmJudge {
   readonly front: Front;
-  /** The faults that it found in requests and answers so far. */
+  /** The faults that it has found in requests and answers so far. */
   readonly verdicts: readonly string[];
   readonly remove: () => Promise<void>;
 }
 
 /**
- * Builds it, which takes a minute and a half the first time, and a second or two from Go's cache.
- * @throws NoToolchain
+ * Builds the judge, which takes a minute and a half the first time, and a second or two with Go's cache. @throws
+ * NoToolchain
  */
 export const buildArmJudge = async (): Promise<ArmJudge> => {
   goVersion();

@@ -1,6 +1,6 @@
 import type { IdentitySource, VolumeHandle } from '../../../fencing/model/machine.ts';
 
-/** The cloud provider writes only the group in lower case. */
+/** The cloud provider writes only the resource group in lower case. */
 export const azureProviderId = (armId: string): IdentitySource => ({
   source: 'providerID',
   driver: null,

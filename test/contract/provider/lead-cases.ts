@@ -5,8 +5,8 @@ import type { ProviderHarness } from './harness.ts';
 const patient = (): AbortSignal => new AbortController().signal;
 
 /**
- * The machine of an attachment once its Node is gone: what the attacher noted, or else what the disk and the Node's
- * name say.
+ * How Cloudfence finds the machine of an attachment whose Node is gone: what the attacher wrote, or else what the disk
+ * and the name of the Node say.
  */
 const ledTo = async (
   { cloud, volumeOf }: ProviderHarness,
@@ -23,7 +23,7 @@ const ledTo = async (
 
 /** How an attachment leads to its machine, in every cloud. */
 export const attachmentHintCases = (harness: () => ProviderHarness): void => {
-  it('is led from an attachment to its machine, even if that is gone', async () => {
+  it('finds the machine of an attachment, even if the machine is gone', async () => {
     const machine = await harness().machine();
     const disk = await harness().disk(machine);
     const noted = harness().attachedAs(machine);
@@ -35,7 +35,7 @@ export const attachmentHintCases = (harness: () => ProviderHarness): void => {
     expect(facts?.nodeNames).toEqual(expect.arrayContaining(likely));
   });
 
-  it('gets no holder for a disk that does not exist', async () => {
+  it('returns no holder for a disk that does not exist', async () => {
     expect((await harness().cloud.holders?.([harness().volumeOf(harness().unknownDisk)], patient())) ?? []).toEqual([]);
   });
 };

@@ -24,7 +24,7 @@ const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 /** Access to moto's EC2. */
 export interface MotoControl {
   readonly client: EC2Client;
-  /** A new instance, running, created as `more` says. */
+  /** A new instance that runs, created with the options in `more`. */
   readonly machine: (more?: Partial<RunInstancesCommandInput>) => Promise<string>;
   readonly disk: (machine: string | null, device?: string) => Promise<string>;
   readonly holderOf: (disk: string) => Promise<string | null>;
@@ -37,7 +37,7 @@ export const motoControl = async (endpoint: string): Promise<MotoControl> => {
   return {
     client,
     machine: async (more = {}) => {
-      // Moto's own choice is a type with an instance store.
+      // Moto's own default is a type with an instance store.
       const type = { ImageId, InstanceType: 'm6i.large' } as const;
       const input = { ...type, MinCount: 1, MaxCount: 1, Placement: { AvailabilityZone: zone }, ...more };
       const run = await client.send(new RunInstancesCommand(input));
@@ -56,7 +56,7 @@ export const motoControl = async (endpoint: string): Promise<MotoControl> => {
   };
 };
 
-/** Moto behind the strict proxy, with the unmodified SDK in front. Moto's changes complete at once. */
+/** Moto behind the strict proxy, with the unmodified SDK. Changes in moto complete at once. */
 export const motoHarness = async (): Promise<ProviderHarness> => {
   const moto = await startMoto();
   const proxy = await openStrictProxy(moto.url, region);

@@ -6,7 +6,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The one place where the tests read moto's path: CLOUDFENCE_MOTO_SERVER, or what .ci/install-moto installs. */
+/** The only place where the tests read the path of moto: CLOUDFENCE_MOTO_SERVER, or what .ci/install-moto installs. */
 const usual = join(
   process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
   'cloudfence',

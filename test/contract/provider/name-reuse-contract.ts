@@ -6,7 +6,7 @@ import { granted } from '../../permits.ts';
 
 /** A harness for a cloud in which the next machine may have the name of an earlier one. */
 export interface NameReuseHarness extends ProviderHarness {
-  /** Terminates the machine and creates another one with its name, running. */
+  /** Terminates the machine, and creates another one with its name that runs. */
   readonly succeed: (machine: MachineId) => Promise<void>;
   /** Attaches a free disk. */
   readonly attach: (disk: DiskId, machine: MachineId) => Promise<void>;
@@ -20,7 +20,7 @@ const lookAt = async (harness: NameReuseHarness, machine: MachineId): Promise<Ma
   return facts;
 };
 
-/** The cloud decides whether it rejects the call or finds nothing to do. */
+/** The cloud decides whether it rejects the call or has nothing to do. */
 const perhapsDeclined = async (call: Promise<void>): Promise<void> => {
   try {
     await call;
@@ -29,7 +29,7 @@ const perhapsDeclined = async (call: Promise<void>): Promise<void> => {
   }
 };
 
-/** What fencing relies on if one machine has the name of an earlier one. */
+/** What fencing relies on if a machine has the name of an earlier one. */
 export const nameReuseContract = (cloud: string, open: () => Promise<NameReuseHarness>): void => {
   describe(`names that are reused on ${cloud}`, () => {
     let harness: NameReuseHarness;
@@ -38,7 +38,7 @@ export const nameReuseContract = (cloud: string, open: () => Promise<NameReuseHa
       return harness.close;
     }, 60_000);
 
-    /** The disk belonged to the previous machine and belongs to the present one. */
+    /** The disk belonged to the previous machine, and belongs to the present one. */
     const twoOfOneName = async () => {
       const machine = await harness.machine();
       const disk = await harness.disk(machine);
@@ -56,7 +56,7 @@ export const nameReuseContract = (cloud: string, open: () => Promise<NameReuseHa
     });
 
     it.each(['plain', 'forced'] as const)(
-      'never detaches from the next machine what the previous one was to lose (%s)',
+      'does not detach a disk from the next machine that was to be detached from the previous one (%s)',
       async (mode) => {
         const { machine, disk, former } = await twoOfOneName();
         await harness.stop(machine);
@@ -75,7 +75,7 @@ export const nameReuseContract = (cloud: string, open: () => Promise<NameReuseHa
       },
     );
 
-    it('never powers off the next machine in place of the previous one', async () => {
+    it('does not power off the next machine instead of the previous one', async () => {
       const { machine, former } = await twoOfOneName();
       await perhapsDeclined(
         harness.cloud.powerOff({ machine, incarnation: former.incarnation?.id ?? null }, granted, patient()),
@@ -85,7 +85,7 @@ export const nameReuseContract = (cloud: string, open: () => Promise<NameReuseHa
       expect((await lookAt(harness, machine)).power).toBe('running');
     });
 
-    it('has no incarnation for an unused name', async () => {
+    it('returns no incarnation for an unused name', async () => {
       expect(await lookAt(harness, harness.unknownMachine)).toMatchObject({ power: 'missing', incarnation: null });
     });
   });

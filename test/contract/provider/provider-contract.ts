@@ -44,7 +44,7 @@ const powers = (harness: () => ProviderHarness): void => {
     expect(facts).toMatchObject({ power: 'running', forGood: false, generation: expect.any(String) });
   });
 
-  it('calls a stopped machine off, but not for good', async () => {
+  it('calls a stopped machine off, but not terminated', async () => {
     const machine = await harness().machine();
     await harness().stop(machine);
     expect(await lookAt(harness(), machine)).toMatchObject({ power: 'off', forGood: false });
@@ -60,13 +60,13 @@ const powers = (harness: () => ProviderHarness): void => {
     expect(after.generation).not.toBe(before.generation);
   });
 
-  it('says no more about a terminated machine than its cloud does', async () => {
+  it('says as much about a terminated machine as its cloud does', async () => {
     const machine = await harness().machine();
     await harness().terminate(machine);
     expect(await lookAt(harness(), machine)).toMatchObject(harness().afterTermination);
   });
 
-  it('says what each state proves and no more', async () => {
+  it('calls each state what it proves, and no more', async () => {
     const said: Record<string, string> = {};
     for (const { state, machine } of harness().proofTable)
       said[state] = (await lookAt(harness(), await machine())).power;
@@ -74,7 +74,7 @@ const powers = (harness: () => ProviderHarness): void => {
     expect(harness().proofTable).not.toEqual([]);
   });
 
-  it('calls an unknown machine missing and still answers for the others', async () => {
+  it('calls an unknown machine missing, and still answers about the others', async () => {
     const machines = [
       await harness().machine(),
       harness().unknownMachine,
@@ -94,7 +94,7 @@ const powers = (harness: () => ProviderHarness): void => {
     expect((await lookAt(harness(), machine)).power).toBe(harness().afterPowerOff);
   });
 
-  it('does not power off on an expired permit', async () => {
+  it('does not power off with an expired permit', async () => {
     const machine = await harness().machine();
     await expect(
       harness().cloud.powerOff(await targetOf(harness(), machine), expired, patient()),
@@ -117,7 +117,7 @@ const powers = (harness: () => ProviderHarness): void => {
 };
 
 const disks = (harness: () => ProviderHarness): void => {
-  it('reports data disks as free to detach and the root disk as to be kept', async () => {
+  it('reports data disks as free to detach, and the root disk as one to keep', async () => {
     const machine = await harness().machine();
     const disk = await harness().disk(machine);
     const facts = await lookAt(harness(), machine, true);
@@ -169,7 +169,7 @@ const detaching = (harness: () => ProviderHarness): void => {
     ).resolves.toBeUndefined();
   });
 
-  it('leaves a disk alone that is attached to another machine', async () => {
+  it('does not touch a disk that is attached to another machine', async () => {
     const { machine, disk } = await stoppedWithDisk();
     const other = await harness().machine();
     await harness().cloud.detach(await targetOf(harness(), other), disk, 'forced', granted, patient());
@@ -177,7 +177,7 @@ const detaching = (harness: () => ProviderHarness): void => {
     expect(await harness().holderOf(disk)).toBe(machine);
   });
 
-  it('is refused the root disk of a running machine', async () => {
+  it('is not allowed to detach the root disk of a running machine', async () => {
     const machine = await harness().machine();
     const [root] = (await lookAt(harness(), machine, true)).disks;
     if (!root) throw new Error('the machine has no disk');
@@ -187,7 +187,7 @@ const detaching = (harness: () => ProviderHarness): void => {
     expect(await harness().holderOf(root.disk)).toBe(machine);
   });
 
-  it('does not detach on an expired permit or after the caller has given up', async () => {
+  it('does not detach with an expired permit, or after the caller has given up', async () => {
     const { machine, disk } = await stoppedWithDisk();
     await expect(
       harness().cloud.detach(await targetOf(harness(), machine), disk, 'plain', expired, patient()),

@@ -10,15 +10,15 @@ import { azureProviderId, azureVolume } from './azure-names.ts';
 import type { NameReuseHarness } from './name-reuse-contract.ts';
 import { sandboxAzureTable } from './sandbox-azure-table.ts';
 
-/** Another machine in place of one that is gone: everything except the name is new. */
+/** Another machine in place of one that is gone. Everything except its name is new. */
 const successorOf = ({ name, set }: Machine): Wanted => (set ? { set: set.name } : { name });
 
-/** A proxy between the SDK and the server, given the server's address. */
+/** A proxy between the SDK and the server. It gets the address of the server. */
 export type Front = (url: string) => Promise<{ readonly url: string; readonly close: () => Promise<void> }>;
 
 const nothingBetween: Front = async (url) => ({ url, close: async () => undefined });
 
-/** The sandbox's ARM over HTTP, with the unmodified SDK in front. `kind` is the kind of its machines. */
+/** The ARM of the sandbox over HTTP, with the unmodified SDK. `kind` is the kind of its machines. */
 export const sandboxAzureHarness = async (
   kind: Wanted,
   unknownMachine: string,

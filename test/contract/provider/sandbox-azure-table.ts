@@ -6,7 +6,7 @@ import type { ProofRow } from './harness.ts';
 
 const SECOND = 1_000;
 
-/** Every state of a machine, as the sandbox's Azure reaches it. `kind` is the kind of the machines. */
+/** Every state of a machine, as Azure in the sandbox reaches it. `kind` is the kind of the machines. */
 export const sandboxAzureTable = (world: AzureCloudWorld, kind: Wanted): readonly ProofRow[] => {
   const made =
     (wanted: Wanted, then: (machine: Machine) => unknown = () => undefined, wait = 0) =>

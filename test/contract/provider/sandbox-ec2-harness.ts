@@ -10,7 +10,7 @@ import type { ProviderHarness } from './harness.ts';
 import { ebsAttachedTo, ebsVolume, ec2Endings, ec2ProviderId } from './ec2-names.ts';
 import { sandboxEc2Table } from './sandbox-ec2-table.ts';
 
-/** The sandbox's EC2 over HTTP, with the unmodified SDK in front. */
+/** EC2 of the sandbox over HTTP, with the unmodified SDK. */
 export const sandboxEc2Harness = async (): Promise<ProviderHarness> => {
   const world = ec2World();
   const door = await openEc2Server(world);

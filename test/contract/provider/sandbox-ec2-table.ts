@@ -4,7 +4,7 @@ import { instanceIn, type Ec2World, type Instance } from '../../../sandbox/ec2/s
 import { MINUTE } from '../../sandbox/ec2/ec2-world.ts';
 import type { ProofRow } from './harness.ts';
 
-/** Every state of an instance, as the sandbox's EC2 reaches it. */
+/** Every state of an instance, as EC2 in the sandbox reaches it. */
 export const sandboxEc2Table = (world: Ec2World): readonly ProofRow[] => {
   const made =
     (wanted: Partial<Instance>, then: (instance: Instance) => unknown = () => undefined, wait = 0) =>
@@ -23,7 +23,7 @@ export const sandboxEc2Table = (world: Ec2World): readonly ProofRow[] => {
     { state: 'pending', power: 'starting', machine: made({ state: 'stopped' }, (instance) => start(world, instance)) },
     { state: 'running', power: 'running', machine: made({}) },
     { state: 'stopping', power: 'stopping', machine: made({}, stopped()) },
-    { state: 'stopping for ever', power: 'stopping', machine: made({ shutdownTakes: null }, stopped(), 60 * MINUTE) },
+    { state: 'stopping forever', power: 'stopping', machine: made({ shutdownTakes: null }, stopped(), 60 * MINUTE) },
     { state: 'stopped', power: 'off', machine: made({}, stopped(), MINUTE) },
     {
       state: 'hibernated',

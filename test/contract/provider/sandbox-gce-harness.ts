@@ -63,14 +63,14 @@ const harnessOn = (world: GceWorld, clients: ComputeClients, close: () => Promis
   close,
 });
 
-/** The sandbox's Compute Engine over HTTP, with the unmodified SDK in front. */
+/** Compute Engine of the sandbox over HTTP, with the unmodified SDK. */
 export const sandboxGceHarness = async (knobs: Partial<SimulationSettings> = {}): Promise<NameReuseHarness> => {
   const world = gceWorld(knobs);
   const door = await openGceServer(world);
   return harnessOn(world, computeClients({ newRequestId: requestIds(), endpoint: door.url }), door.close);
 };
 
-/** The same with the caller's own client, such as one that checks what it sends and gets. */
+/** The same with the client of the caller, for example one that checks what it sends and gets. */
 export const inProcessGceHarness = async (
   clientsOf: (world: GceWorld) => ComputeClients,
 ): Promise<NameReuseHarness> => {

@@ -26,7 +26,7 @@ const rows: readonly (readonly [string, Power, ...Act[]])[] = [
   ['DEPROVISIONING', 'stopping', [(world, instance) => change(world, instance, { status: 'DEPROVISIONING' }), 0]],
 ];
 
-/** Every status in which an instance can be seen. Its guest never shuts down by itself. */
+/** Every status that an instance can have. Its guest never shuts down by itself. */
 export const sandboxGceTable = (world: GceWorld): readonly ProofRow[] =>
   rows.map(([state, power, ...acts]) => ({
     state,

@@ -27,8 +27,8 @@ const open = () =>
 providerContract("the sandbox's Compute Engine, call by call as Google's document has it", open);
 nameReuseContract("the sandbox's Compute Engine, call by call as Google's document has it", open);
 
-/** Disks in two zones at once, which have their own collection. Machines of other tables have none. */
-it('a regional disk is looked at, asked for as a witness, and detached', async () => {
+/** Disks in two zones have their own collection. The machines of the other tables have none. */
+it('a regional disk is read, asked as a witness, and detached', async () => {
   const world = gceWorld();
   const checked = checkedCalls(document, inProcessFetch(world));
   all.push(checked);
@@ -51,7 +51,7 @@ it('a regional disk is looked at, asked for as a witness, and detached', async (
   );
 });
 
-it('permissions are tested on a machine and on a disk in one zone or two', async () => {
+it('permissions are tested on a machine, and on a disk in one zone or two', async () => {
   const world = gceWorld();
   const checked = checkedCalls(document, inProcessFetch(world));
   all.push(checked);
@@ -79,7 +79,7 @@ it('a machine is started after a drill', async () => {
 
 const lower = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
 
-/** Every call of a client in the provider's sources, as Google's document names its method. */
+/** Every call of a client in the sources of the provider, with the name of its method in Google's document. */
 const callsInSources = (): ReadonlySet<string> => {
   const folder = new URL('../../../providers/gcp/', import.meta.url);
   const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -100,7 +100,7 @@ describe('the calls above and their answers', () => {
 
   it('match Google’s document', () => expect(all.flatMap(({ faults }) => faults)).toEqual([]));
 
-  it('are all that the provider makes: a call that is not judged fails here', () => {
+  it('are all that the provider makes: a call that no case above makes fails here', () => {
     const judged = new Set(all.flatMap(({ called }) => [...called]));
     expect(judged).toEqual(callsInSources());
     expect(judged).toEqual(

@@ -1,14 +1,14 @@
 import { instanceIds } from './strict-refusals.ts';
 
-/** The facts about an instance that EC2 keeps and moto forgets: the last launch time, and whether it hibernated. */
+/** Facts about an instance that EC2 keeps and moto forgets: the last launch time, and whether it hibernated. */
 export interface StrictAnswers {
   /** Called after each successful call. */
   readonly heed: (params: URLSearchParams) => void;
-  /** Returns moto's response (XML), completed with the facts that EC2 would include. */
+  /** Returns the response of moto (XML) with the facts that EC2 would include. */
   readonly mended: (xml: string) => string;
 }
 
-/** In an instance's item, its launch time comes after its ID, and the reason of its state before it. */
+/** In the item of an instance, its launch time comes after its ID, and the reason of its state before it. */
 const withLaunchTime = (xml: string, id: string, time: string): string =>
   xml.replace(new RegExp(`(<instanceId>${id}</instanceId>(?:(?!<instanceId>)[^])*?<launchTime>)[^<]*`), `$1${time}`);
 

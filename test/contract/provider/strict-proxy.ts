@@ -7,7 +7,10 @@ import { XMLBuilder } from 'fast-xml-parser';
 import { strictAnswers, type StrictAnswers } from './strict-answers.ts';
 import { refusalOf, type Refusal } from './strict-refusals.ts';
 
-/** Sits in front of moto. Refuses what EC2 refuses and moto accepts, and adds to moto's answers what EC2 would say. */
+/**
+ * A proxy in front of moto. It rejects what EC2 rejects and moto accepts, and adds to the answers of moto what EC2
+ * would say.
+ */
 export interface StrictProxy {
   readonly url: string;
   readonly close: () => Promise<void>;

@@ -6,7 +6,7 @@ import {
   type Volume,
 } from '@aws-sdk/client-ec2';
 
-/** What EC2 rejects and moto would do. */
+/** Calls that EC2 rejects and moto would accept. */
 export interface Refusal {
   readonly code: string;
   readonly message: string;
@@ -30,7 +30,7 @@ export const refusalOf = async (client: EC2Client, params: URLSearchParams): Pro
 };
 
 /**
- * A stopped instance accepts a volume, and one that is gone does not.
+ * A stopped instance accepts a volume, and a terminated instance does not.
  * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
  */
 const attachRefusal = async (client: EC2Client, params: URLSearchParams): Promise<Refusal | null> => {

@@ -4,7 +4,7 @@ import { ec2WorldOf } from '../../providers/aws/another-world.ts';
 import type { ProviderHarness } from './harness.ts';
 import { sandboxEc2Harness } from './sandbox-ec2-harness.ts';
 
-/** The same in the second territory of an install whose own territory is empty. */
+/** The same harness in the second territory of an install whose own territory is empty. */
 export const territoriesHarness = async (): Promise<ProviderHarness> => {
   const harness = await sandboxEc2Harness();
   return {

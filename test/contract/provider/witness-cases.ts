@@ -5,7 +5,7 @@ const patient = (): AbortSignal => new AbortController().signal;
 
 /** What disks show about a machine that their cloud does not know, in every cloud. */
 export const witnessCases = (harness: () => ProviderHarness): void => {
-  it('counts free disks, all of them, as releases', async () => {
+  it('counts disks as a release only if all of them are known and free', async () => {
     const disks = [await harness().disk(null), await harness().disk(null)];
     expect(await harness().cloud.witness(harness().unknownMachine, disks, patient())).toBe('released');
     expect(await harness().cloud.witness(harness().unknownMachine, [...disks, harness().unknownDisk], patient())).toBe(
@@ -13,7 +13,7 @@ export const witnessCases = (harness: () => ProviderHarness): void => {
     );
   });
 
-  it('counts a disk that another machine holds as released', async () => {
+  it('counts a disk that another machine holds as a release', async () => {
     const disk = await harness().disk(await harness().machine());
     expect(await harness().cloud.witness(harness().unknownMachine, [disk], patient())).toBe('released');
   });
@@ -24,7 +24,7 @@ export const witnessCases = (harness: () => ProviderHarness): void => {
     expect(await harness().cloud.witness(machine, [free, held, harness().unknownDisk], patient())).toBe('held');
   });
 
-  it('gets no testimony from unknown disks, or without disks', async () => {
+  it('returns none for unknown disks, or without disks', async () => {
     expect(await harness().cloud.witness(harness().unknownMachine, [harness().unknownDisk], patient())).toBe('none');
     expect(await harness().cloud.witness(harness().unknownMachine, [], patient())).toBe('none');
   });
