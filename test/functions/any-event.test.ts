@@ -30,7 +30,7 @@ const forged = fc.tuple(instance, fc.jsonValue()).map(([machine, record]) => ({
 }));
 const anything = fc.oneof(wellFormed, spoiled, cutOff, forged, fc.jsonValue());
 
-it('no event, however malformed or forged, causes anything without proof, and none is lost', async () => {
+it('no event, however malformed or forged, causes anything without proof, and no message is lost', async () => {
   const before = stateOf(running);
   await fc.assert(
     fc.asyncProperty(fc.array(anything, { minLength: 1, maxLength: 4 }), async (bodies) => {

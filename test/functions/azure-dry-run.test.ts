@@ -7,7 +7,7 @@ import { deallocate } from '../../sandbox/azure/machines.ts';
 import { change, scene } from '../sandbox/azure/azure-rig.ts';
 import { azureInstall, cloudEvent, gridEvent, post, takeAll, type AzureInstall } from './azure-install.ts';
 
-/** A request for a dry run anywhere in a message counts for that message and for no other. */
+/** A request for a dry run anywhere in a message concerns that message and no other. */
 
 const off = () => {
   const staged = scene();
@@ -33,20 +33,23 @@ const wrappings: readonly (readonly [string, (holder: string) => unknown])[] = [
   ['in one of several records', (holder) => ({ records: [gridEvent(holder), dry(holder)] })],
   ['in base64', (holder) => base64(dry(holder))],
   ['zipped', (holder) => gzipSync(JSON.stringify(dry(holder)))],
-  ['in an envelope of ours', (holder) => ({ cloudfence: 'retry', failures: 1, body: JSON.stringify(dry(holder)) })],
   [
-    'next to an envelope of ours',
+    'in an envelope of Cloudfence',
+    (holder) => ({ cloudfence: 'retry', failures: 1, body: JSON.stringify(dry(holder)) }),
+  ],
+  [
+    'next to an envelope of Cloudfence',
     (holder) => ({ cloudfence: 'retry', failures: 1, body: JSON.stringify(cloudEvent(holder)), dryRun: true }),
   ],
 ];
 
-it.each(wrappings)('a message that wants a dry run %s is answered, and nothing is done', async (_, messageFor) => {
+it.each(wrappings)('a message that requests a dry run %s is answered, and nothing is done', async (_, messageFor) => {
   const { holder, install } = off();
   await onEvent(install.getDependencies)([messageFor(holder)], install.context);
   expect([ends(install), acted(install), install.queues]).toEqual([[['would-fence', true]], [], {}]);
 });
 
-it('the webhook does the same, also for an attribute of a CloudEvent whose content cannot be read', async () => {
+it('the webhook recognizes a dry run, even in an attribute of an unreadable CloudEvent', async () => {
   const { holder, install } = off();
   await webhook(install.getDependencies)(post(dry(holder)), install.context);
   await onEvent(install.getDependencies)(takeAll(install), install.context);
@@ -64,7 +67,7 @@ it('the webhook does the same, also for an attribute of a CloudEvent whose conte
   ]);
 });
 
-it('a message next to it is handled for real, and so is a person’s', async () => {
+it('a message next to a dry run is not a dry run, and neither is a request by a person', async () => {
   const { holder, install } = off();
   await onEvent(install.getDependencies)([dry(holder), gridEvent(holder)], install.context);
   expect(acted(install)).toContainEqual(expect.objectContaining({ step: 'mark' }));

@@ -8,8 +8,8 @@ import { azureInstall } from './azure-install.ts';
 import { about, isMarked, namesMachine, sample, samplesOf } from './samples.ts';
 
 /**
- * Every sample of the cloud as input of the function: on a machine that is off it leads to the mark, and none is
- * ignored in silence.
+ * Every sample of the cloud as input of the function. If it names a machine that is off, that machine is marked. No
+ * sample is ignored silently.
  */
 
 const deliver = async (text: string, whole = false) => {
@@ -23,7 +23,7 @@ const deliver = async (text: string, whole = false) => {
 };
 const isOfSet = (name: string): boolean => name.startsWith('arm-set-');
 
-it.each(samplesOf('azure'))('%s is reported and fences the machine that it names', async (name) => {
+it.each(samplesOf('azure'))('%s is reported, and the machine that it names is fenced', async (name) => {
   const { lines, queues, hasMarked } = await deliver(sample('azure', name), isOfSet(name));
   expect({ isLogged: lines.length > 0, deadLetters: queues['dead-letters'] ?? [], hasMarked }).toEqual({
     isLogged: true,

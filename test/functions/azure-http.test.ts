@@ -30,7 +30,7 @@ describe('the webhook', () => {
     ['an alert of the activity log', alertAbout],
     ['an event in the schema of Event Grid', (machine: string) => [gridEvent(machine)]],
     ['a CloudEvent', (machine: string) => cloudEvent(machine)],
-  ])('queues %s, and the machine is fenced then', async (_, body) => {
+  ])('queues %s, and then the machine is fenced', async (_, body) => {
     const { world, disk, holder, spare, install } = off();
     expect(await webhook(install.getDependencies)(post(body(holder)), install.context)).toMatchObject({ status: 202 });
     await drainQueue(world, install, ...takeAll(install));
@@ -94,7 +94,7 @@ describe('the webhook', () => {
     expect(install.lines).toMatchObject([{ level: 'error', decision: 'failed' }]);
   });
 
-  it('accepts nothing that no queue would accept, and says so in its log', async () => {
+  it('accepts nothing that no queue would accept, and logs that', async () => {
     const { install } = off();
     expect(await webhook(install.getDependencies)(post('x'.repeat(200_000)), install.context)).toMatchObject({
       status: 413,
@@ -116,7 +116,7 @@ describe('a request by hand', () => {
     expect([answer.status, said(answer)]).toMatchObject([200, { outcome: 'fenced', instance: holder }]);
   });
 
-  it('fences no whole scale set, and accepts no vouching for all of its machines at once', async () => {
+  it('does not fence a whole scale set, and does not accept a statement about all its machines', async () => {
     const { world, disk, install, holder } = off();
     const set = holder.replace(/\/virtualmachines\/[^/]+$/, '');
     for (const resourceId of [set, `azure://${set}`]) {
@@ -133,7 +133,7 @@ describe('a request by hand', () => {
     expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(holder);
   });
 
-  it('only says what it would do in a dry run of a whole scale set', async () => {
+  it('reports in a dry run of a whole scale set what it would do', async () => {
     const { world, disk, install, holder } = off();
     const answer = await replay(install.getDependencies)(
       post({ ...gridEvent(holder.replace(/\/virtualmachines\/[^/]+$/, '')), dryRun: true }),
@@ -144,7 +144,7 @@ describe('a request by hand', () => {
     expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(holder);
   });
 
-  it('recognizes a dry run in base64, which a queue may have made of it', async () => {
+  it('recognizes a dry run in base64, into which a queue may have converted it', async () => {
     const { install, holder } = off();
     const answer = await replay(install.getDependencies)(
       post(Buffer.from(JSON.stringify({ resourceId: holder, dryRun: true })).toString('base64')),
@@ -153,7 +153,7 @@ describe('a request by hand', () => {
     expect(said(answer)).toMatchObject({ outcome: 'would-fence', dryRun: true });
   });
 
-  it('is told in words what is wrong with it', async () => {
+  it('gets an answer that says what is wrong with it', async () => {
     const { install } = off();
     const answer = await fence(install.getDependencies)(post({ instanceId: 'i-1' }), install.context);
     expect([answer.status, answer.body]).toEqual([400, expect.stringMatching(/resourceId/)]);
@@ -168,7 +168,7 @@ describe('a request by hand', () => {
   });
 });
 
-it('to sweep finds a machine all of whose events were lost, and reports how many it left', async () => {
+it('to sweep finds a machine although all its events were lost, and reports how many it left', async () => {
   const { world, disk, spare, install } = off();
   world.advance(120_000);
   expect(await sweep(install.getDependencies)({}, install.context)).toMatchObject({ results: [{ outcome: 'fenced' }] });

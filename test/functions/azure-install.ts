@@ -23,7 +23,7 @@ import { clusterIn } from '../sandbox/in-process.ts';
 import { portsOver } from '../sandbox/azure/azure-rig.ts';
 import { credential } from '../sandbox/azure/azure-world.ts';
 
-/** A small deployed app: its queues are lists, and its clock is the world's. */
+/** A small deployed app. Its queues are lists, and its clock is that of the sandbox. */
 export interface AzureInstall {
   readonly getDependencies: GetDependencies;
   readonly context: {
@@ -31,7 +31,7 @@ export interface AzureInstall {
     readonly warn: (text: string) => void;
     readonly error: (text: string) => void;
   };
-  /** Each line of the log with its level. */
+  /** Each line of the log, with its level. */
   readonly lines: Record<string, unknown>[];
   readonly queues: Record<string, OutgoingMessage[]>;
   /** Nothing can be sent while this is set. */
@@ -64,7 +64,7 @@ const wiredOver = (
   };
   const cloud = cloudOver(world);
   const cluster = clusterIn(world, apiOf(world));
-  const unused = () => Promise.reject(new Error('no test gets here'));
+  const unused = () => Promise.reject(new Error('this test never drills'));
   let runs = 0;
   return async () => ({
     ports,
@@ -82,7 +82,7 @@ const wiredOver = (
         doctor: async () => createDoctor(openConnection(cluster), cluster.link),
         cap: unused,
         status: async () => createStatusReading('sandbox', openConnection(cluster)),
-        connection: () => Promise.reject(new Error('no function drills')),
+        connection: () => Promise.reject(new Error('this test never drills')),
         diagnosis: async () => (faultOf, signal) => createDiagnosisReading(openConnection(cluster), faultOf, signal),
         aftermath: unused,
         open: async () => undefined,
@@ -118,7 +118,7 @@ export const azureInstall = (
   };
 };
 
-/** The content of a queue: text, and the seconds for which it is held back. */
+/** The content of a queue: text, and the seconds for which it is delayed. */
 export const waiting = (world: AzureWorld, { queues }: AzureInstall, queue = 'events') =>
   (queues[queue] ?? []).map(({ text, notBefore, properties }) => ({
     message: JSON.parse(text) as unknown,
@@ -130,7 +130,7 @@ export const waiting = (world: AzureWorld, { queues }: AzureInstall, queue = 'ev
 export const takeAll = ({ queues }: AzureInstall): readonly string[] =>
   (queues['events'] ?? []).splice(0).map(({ text }) => text);
 
-/** Delivers messages, and then whatever is sent in the meantime, each when it is due, until nothing is left. */
+/** Delivers messages, and then everything that was sent meanwhile, each when it is due, until nothing is left. */
 export const drainQueue = async (
   world: AzureWorld,
   install: AzureInstall,

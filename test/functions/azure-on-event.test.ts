@@ -69,7 +69,7 @@ describe('a test event that the function doctor sends', () => {
     ]);
   });
 
-  it('makes the call fail if it does not arrive', async () => {
+  it('fails if it does not arrive', async () => {
     const { status, report } = await asked(false);
     expect(status).toBe(500);
     expect(report.conclusion).toMatchObject({
@@ -84,9 +84,9 @@ describe('a batch', () => {
   it.each([
     ['the schema of Event Grid', (holder: string) => [gridEvent(holder)]],
     ['CloudEvents', (holder: string) => cloudEvent(holder)],
-    ['a text, as a queue may hand it over', (holder: string) => JSON.stringify(cloudEvent(holder))],
+    ['a text, as a queue may deliver it', (holder: string) => JSON.stringify(cloudEvent(holder))],
     ['bytes', (holder: string) => Buffer.from(JSON.stringify(gridEvent(holder)))],
-  ])('fences the machine of an event in %s and leaves nothing in any queue', async (_, message) => {
+  ])('fences the machine of an event in %s, and leaves nothing in any queue', async (_, message) => {
     const { world, disk, holder, spare, install } = off();
     await drainQueue(world, install, message(holder));
     const queued = Object.values(install.queues).flat();
@@ -117,7 +117,7 @@ describe('a batch', () => {
     expect(new Set(ends)).toEqual(new Set([`not yet ${spare}`, `fenced ${holder}`]));
   });
 
-  it('sends what it cannot read to the dead-letter queue with the reason, and goes on with the others', async () => {
+  it('sends what it cannot read to the dead-letter queue with the reason, and handles the others', async () => {
     const { world, holder, install } = off();
     await drainQueue(world, install, '{"eventType": "Microsoft', { hello: 'world' }, gridEvent(holder));
     expect(install.queues['dead-letters']).toMatchObject([
@@ -131,7 +131,7 @@ describe('a batch', () => {
     expect(waiting(world, install)).toEqual([]);
   });
 
-  it('survives an event that is nested too deep to be serialized, and so do the others', async () => {
+  it('survives an event that is nested too deep to be serialized, and handles the others', async () => {
     const { world, holder, install } = off();
     const nested: unknown = JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`);
     await drainQueue(world, install, nested, gridEvent(holder));
@@ -141,7 +141,7 @@ describe('a batch', () => {
     expect(decisions(install)).toContain('fenced');
   });
 
-  it('refuses by name an event of another subscription', async () => {
+  it('refuses an event of another subscription, and names that', async () => {
     const { holder, install } = off();
     const other = holder.replace(/^\/subscriptions\/[^/]+/, '/subscriptions/99999999-0000-4000-8000-000000000000');
     await deliver(install, gridEvent(other));
@@ -154,7 +154,7 @@ describe('an install for some resource groups', () => {
   it.each([
     ['a machine', (id: string) => id],
     ['a scale set', setOf],
-  ])('refuses by name an event about %s of another group and does not ask ARM about it', async (_, about) => {
+  ])('refuses an event about %s of another resource group, and does not ask ARM about it', async (_, about) => {
     const { world, holder } = off();
     const install = azureInstall(world, {}, ['somebody-elses']);
     addFault(world.parts.azure, { times: 100, mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 } });
@@ -187,7 +187,7 @@ describe('an install for some resource groups', () => {
 });
 
 describe('an event about a whole scale set', () => {
-  it('of another subscription is refused by name', async () => {
+  it('of another subscription is refused, with the name of that', async () => {
     const { holder, install } = off();
     const other = setOf(holder).replace(
       /^\/subscriptions\/[^/]+/,
@@ -197,7 +197,7 @@ describe('an event about a whole scale set', () => {
     expect(install.lines).toMatchObject([{ level: 'warn', decision: 'foreign', instance: other }]);
   });
 
-  it('that is gone is reported, and nothing is done', async () => {
+  it('is reported if the scale set is gone, and nothing is done', async () => {
     const { holder, install } = off();
     const gone = setOf(holder).replace(/[^/]+$/, 'nobody');
     await deliver(install, gridEvent(gone, 'delete'));
@@ -208,10 +208,10 @@ describe('an event about a whole scale set', () => {
 
 describe('an instance that ARM denies', () => {
   it.each([
-    ['NotFound', 'its set lists it', 'power-unknown'],
-    ['ResourceNotFound', 'its set lists it', 'power-unknown'],
+    ['NotFound', 'its scale set lists it', 'power-unknown'],
+    ['ResourceNotFound', 'its scale set lists it', 'power-unknown'],
     ['ParentResourceNotFound', 'its disk names it', 'missing-but-disk-held'],
-  ])('is left alone (%s) while %s', async (code, because, reason) => {
+  ])('is not touched (%s) while %s', async (code, because, reason) => {
     const { world, disk, holder } = scene();
     const mishap = { kind: 'error', status: 404, code } as const;
     addFault(world.parts.azure, { call: 'machine.get', mishap, times: 1_000 });
@@ -225,7 +225,7 @@ describe('an instance that ARM denies', () => {
 });
 
 describe('a machine that has to wait', () => {
-  it('is sent again with a delay, its count, and what is known, and is not kept in the process', async () => {
+  it('is sent again with a delay, its count, and what is known about it, and is not kept in the process', async () => {
     const { world, holder } = scene();
     shutdownTakes(world, holder, 600_000);
     change(world, holder, deallocate, 1_000);
@@ -240,7 +240,7 @@ describe('a machine that has to wait', () => {
     expect(machineIn(world, holder)?.power).toBe('deallocating');
   });
 
-  it('comes back as a message of our own and is fenced then', async () => {
+  it('comes back as a message of Cloudfence, and is then fenced', async () => {
     const { world, disk, holder, spare } = scene();
     shutdownTakes(world, holder, 600_000);
     change(world, holder, deallocate, 1_000);
@@ -252,7 +252,7 @@ describe('a machine that has to wait', () => {
   });
 });
 
-it('comes back when the window of the cap has moved on, and is fenced then', async () => {
+it('comes back when the cap has room again, and is then fenced', async () => {
   const { world, disk, holder, spare, install } = off();
   const ledger = getObject(world, 'configmaps', 'cloudfence-ledger', 'kube-system');
   if (ledger) ledger.data = { fences: `another--- - ${Math.floor(world.now() / 1_000)} f 2` };
@@ -268,7 +268,7 @@ it('comes back when the window of the cap has moved on, and is fenced then', asy
   expect([holderOf(world, disk), waiting(world, install)]).toEqual([spare, []]);
 });
 
-describe('a failure', () => {
+describe('a message that failed', () => {
   const unreachable = { mishap: { kind: 'error', status: 403, code: 'AuthorizationFailed' }, times: 1_000 } as const;
 
   it('is sent again with growing delays, and in the end to the dead-letter queue with the reason', async () => {
@@ -290,7 +290,7 @@ describe('a failure', () => {
     ]);
   });
 
-  it('is retried if the members of a set are unknown, while the other machines are fenced', async () => {
+  it('is sent again if the members of a set are unknown, while the other machines are fenced', async () => {
     const { world, holder, install } = off();
     addFault(world.parts.azure, { ...unreachable, call: 'set.list' });
     await deliver(install, gridEvent(setOf(holder)), gridEvent(holder));
@@ -300,7 +300,7 @@ describe('a failure', () => {
     ]);
   });
 
-  it('is returned to Service Bus as a batch if nothing can be sent', async () => {
+  it('is returned to Service Bus with its batch if nothing can be sent', async () => {
     const { install } = off();
     install.outage.bus = true;
     await expect(deliver(install, 'nonsense')).rejects.toThrow('Service Bus cannot be reached');

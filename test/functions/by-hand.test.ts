@@ -18,7 +18,7 @@ describe('replay', () => {
     ['a raw event', (id: string) => stateChange(id)],
     ['a whole batch', (id: string) => batchOf(stateChange(id), stateChange(id))],
     ['an instance id', (id: string) => ({ instanceId: id })],
-  ])('accepts %s and answers as the CLI does', async (_, eventFor) => {
+  ])('accepts %s, and answers as the CLI does', async (_, eventFor) => {
     const { world, scene } = stopped();
     const install = installOver(world);
     expect(
@@ -34,7 +34,7 @@ describe('replay', () => {
   it.each([
     ['next to it', (instanceId: string) => ({ instanceId, dryRun: true })],
     ['in a text', (instanceId: string) => JSON.stringify({ instanceId, dryRun: true })],
-    ['behind a byte order mark', (instanceId: string) => `\uFEFF${JSON.stringify({ instanceId, dryRun: true })}`],
+    ['after a byte order mark', (instanceId: string) => `\uFEFF${JSON.stringify({ instanceId, dryRun: true })}`],
     ['in a list', (instanceId: string) => [{ instanceId }, { instanceId, dryRun: true }]],
     [
       'on a line',
@@ -84,7 +84,7 @@ describe('replay', () => {
     ).rejects.toThrow(/range is not valid/);
   });
 
-  it('refuses what it cannot read, and says what, where, and how to correct it', async () => {
+  it('rejects what it cannot read, and says what, where, and how to correct it', async () => {
     const install = installOver(stopped().world);
     await expect(
       replay(async () => install.dependencies, never)({ instanceId: 'my-node' }, install.context()),
@@ -109,7 +109,7 @@ describe('fence', () => {
     [{ target: 'pod/default/db-0', assertOff: true, reason: 'I looked' }, /statement about one machine/],
     [{ target: 7 }, /instanceId.*target/s],
     [{ target: 'pod/default/db-0', dryrun: true }, /dryrun/],
-  ])('does nothing on %j', async (order, words) => {
+  ])('does nothing for %j', async (order, words) => {
     const { world } = stopped();
     const before = stateOf(world);
     const install = installOver(world, { vouching: 'accepted' });
@@ -134,7 +134,7 @@ describe('fence', () => {
     return incident;
   };
 
-  it('works on a person’s word if the configuration allows it, and the record says so', async () => {
+  it('accepts a person’s statement if the configuration allows it, and the record contains it', async () => {
     const { world, scene } = hibernated();
     const order = { instanceId: scene.holder, assertOff: true, reason: 'memory image deleted' };
     const strict = installOver(world);
@@ -159,7 +159,7 @@ describe('fence', () => {
     ['no reason', { instanceId: 'i-0123456789abcdef0', assertOff: true }, /say what you checked/],
     ['no machine', { dryRun: true }, /instanceId/],
     ['an extra field', { instanceId: 'i-0123456789abcdef0', force: true }, /force/],
-  ])('refuses a request with %s', async (_, order, words) => {
+  ])('rejects a request with %s', async (_, order, words) => {
     const install = installOver(stopped().world);
     await expect(fence(async () => install.dependencies)(order, install.context())).rejects.toThrow(words);
   });
@@ -186,7 +186,7 @@ describe('sweep', () => {
   });
 });
 
-it('a dry run is the same with a queue and without', async () => {
+it('makes a dry run in the same way with a queue and without', async () => {
   const { world, scene } = stopped();
   const install = installOver(world);
   const before = stateOf(world);
@@ -208,7 +208,7 @@ it('a dry run is the same with a queue and without', async () => {
   expect(stateOf(world)).toEqual(before);
 });
 
-it('answers an event that came without a queue like one sent by hand', async () => {
+it('answers an event that came without a queue in the same way as one that a person sent', async () => {
   const { world, scene } = stopped();
   const install = installOver(world);
   expect(await onEvent(async () => install.dependencies)(stateChange(scene.holder), install.context())).toMatchObject({
@@ -230,7 +230,7 @@ describe('a release', () => {
     ['its Node', (node: string) => node],
     ['its Node with the kind', (node: string) => `node/${node}`],
     ['its machine', (_: string, machine: string) => machine],
-  ])('of a machine that has booted again is given to whoever names %s', async (_, named) => {
+  ])('of a machine that has booted again is granted for %s', async (_, named) => {
     const { world, scene, install, node } = await fenced();
     const order = { release: named(node, scene.holder) };
     expect(await ask(install, order)).toMatchObject({
@@ -249,7 +249,7 @@ describe('a release', () => {
     expect(install.lines).toContainEqual(expect.objectContaining({ decision: 'released', Outcome: 'released' }));
   });
 
-  it('works on a person’s word where the configuration accepts one, about a Node alone', async () => {
+  it('accepts a person’s statement if the configuration allows it, about a Node alone', async () => {
     const { world, scene, install: strict, node } = await fenced();
     await expect(ask(strict, { release: node, accept: 'looked at it' })).rejects.toThrow(/policy\.vouching/);
     const install = installOver(world, { vouching: 'accepted' });
@@ -283,7 +283,7 @@ describe('a release', () => {
     [{ release: 'node-none' }, /node-none/],
     [{ release: 'x', accept: ' ' }, /accept/],
     [{ release: 'x', instanceId: 'i-00000000000000001' }, /instanceId/],
-  ])('does nothing on %j', async (order, words) => {
+  ])('does nothing for %j', async (order, words) => {
     const { world, install } = await fenced();
     const before = stateOf(world);
     await expect(ask(install, order)).rejects.toThrow(words);

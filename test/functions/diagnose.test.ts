@@ -6,7 +6,7 @@ import { diagnose } from '../../functions/diagnose.ts';
 import { stopped } from '../simulation/incidents.ts';
 import { installOver } from './install.ts';
 
-/** A deployed function over the sandbox. */
+/** A function in the sandbox. */
 const deployed = () => {
   const { world } = stopped();
   world.advance(120_000);
@@ -15,7 +15,7 @@ const deployed = () => {
 };
 
 describe('the function diagnose', () => {
-  it('gives the answer of the CLI, with the steps of a dry run', async () => {
+  it('gives the same answer as the CLI, with the steps of a dry run', async () => {
     const { getDependencies, limit } = deployed();
     const answer = answerSchema.parse(await diagnose(getDependencies)({ target: 'pod/default/db-0' }, limit));
     expect(answer.findings).toMatchObject([
@@ -28,12 +28,12 @@ describe('the function diagnose', () => {
     expect(await onAws(getDependencies)({ target: 'pod/default/db-0' }, limit)).toMatchObject({ unread: [] });
   });
 
-  it.each([null, {}])('without a target (%j), looks at all pods that wait', async (event) => {
+  it.each([null, {}])('looks at all pods that wait if the request has no target (%j)', async (event) => {
     const { getDependencies, limit } = deployed();
     expect(await diagnose(getDependencies)(event, limit)).toMatchObject({ findings: [{ pod: 'default/db-0' }] });
   });
 
-  it('shows what stands', async () => {
+  it('reports the status of fences', async () => {
     const { getDependencies, limit } = deployed();
     expect(await onAws(getDependencies)({ question: 'status' }, limit)).toMatchObject({
       paused: null,

@@ -19,7 +19,7 @@ import { installOver } from './install.ts';
 
 type Orders = readonly { readonly what: string; readonly verdict: 'ok' | 'warn' | 'fail'; readonly says: string }[];
 
-/** `orders`: the cloud's answers to the orders of this identity. */
+/** `orders`: the answers of the cloud to the destructive calls of this identity. */
 const wiredWith = ({
   destructiveCalls = [],
   fencers,
@@ -89,7 +89,7 @@ const wiredWith = ({
 
 const denied: Orders = [{ what: 'may detach disks', verdict: 'fail', says: 'EC2 denies ec2:DetachVolume' }];
 
-it('checks from inside the function', async () => {
+it('checks everything from inside the function', async () => {
   const { ask } = wiredWith();
   expect(await ask({})).toMatchObject({
     verdict: 'ok',
@@ -103,7 +103,7 @@ it('checks from inside the function', async () => {
   });
 });
 
-it('warns if the cloud does not say who holds a disk: a fence works without a diagnosis', async () => {
+it('only warns if the cloud does not say who holds a disk, because a fence works without a diagnosis', async () => {
   const { ask } = wiredWith({
     viewDisks: async () => {
       throw new PermissionDenied('EC2 denies ec2:DescribeVolumes');
@@ -143,7 +143,7 @@ it('names the remedy if the ledger is missing', async () => {
   });
 });
 
-it('reads at the place of incidents, and only warns if that is denied: a fence works without it', async () => {
+it('reads the place for incidents, and only warns if that is denied, because a fence works without it', async () => {
   const { ask, history } = wiredWith();
   const what = 'may read the place of incidents';
   expect(await ask({})).toMatchObject({
@@ -159,7 +159,7 @@ it('reads at the place of incidents, and only warns if that is denied: a fence w
   });
 });
 
-it('says what it could not try', async () => {
+it('says which checks it could not make', async () => {
   expect(await wiredWith().ask({})).toMatchObject({
     notTried: [
       expect.stringMatching(/^Kubernetes: only the permission for each verb was checked/),
@@ -188,7 +188,7 @@ it('sends a test event only on request, and adds it to the other checks', async 
   await expect(wiredWith().ask({ question: 'test-event' })).rejects.toThrow('only a deployed doctor sends test events');
 });
 
-it('lists the unfinished fences, for which a removal asks first', async () => {
+it('lists the unfinished fences, which a removal of the install checks first', async () => {
   const { ask, world, scene } = wiredWith();
   expect(await ask({ question: 'fences' })).toEqual({ fences: [] });
   await fence({ world, scene });
@@ -223,12 +223,12 @@ it.each([
   });
 });
 
-it('refuses an unknown question', async () => {
+it('rejects an unknown question', async () => {
   await expect(wiredWith().ask({ question: 'why' })).rejects.toThrow(/question is not valid/);
 });
 
-describe('if functions with other roles fence', () => {
-  /** A function that fences, to whose role the cloud gives this answer. */
+describe('if other functions with other roles fence', () => {
+  /** A function that fences. The cloud answers to its role as given. */
   const fencerWith = (destructiveCalls: Orders): ExaminedFunction => {
     const its = wiredWith({ destructiveCalls });
     return {
@@ -238,7 +238,7 @@ describe('if functions with other roles fence', () => {
     };
   };
 
-  it('the doctor checks their roles and not its own, which needs no such permission', async () => {
+  it('the doctor checks their roles, and not its own, which needs no such permission', async () => {
     const well = wiredWith({
       destructiveCalls: denied,
       fencers: [fencerWith([{ what: 'may detach disks', verdict: 'ok', says: 'allowed' }])],
@@ -258,7 +258,7 @@ describe('if functions with other roles fence', () => {
     });
   });
 
-  it('they try their orders on machines that Nodes name', async () => {
+  it('they try their calls on machines that Nodes name', async () => {
     const its = wiredWith();
     const well = wiredWith({
       fencers: [
@@ -273,10 +273,10 @@ describe('if functions with other roles fence', () => {
   });
 
   it.each([
-    ['that answers with something else', 'fail', async () => ({ batchItemFailures: [] })],
-    ['that fails as a whole', 'fail', async () => Promise.reject(new Refused('it fails: no secret'))],
+    ['that gives another answer', 'fail', async () => ({ batchItemFailures: [] })],
+    ['that fails completely', 'fail', async () => Promise.reject(new Refused('it fails: no secret'))],
     [
-      'that the doctor may not ask',
+      'that the doctor may not call',
       'warn',
       async () => Promise.reject(new PermissionDenied('lambda:InvokeFunction returned AccessDenied')),
     ],
@@ -293,7 +293,7 @@ describe('if functions with other roles fence', () => {
   });
 });
 
-describe('a function with another role that only reads', () => {
+describe('another function, with its own role, that only reads', () => {
   const readerWith = (destructiveCalls: Orders, clusters = true): ExaminedFunction => {
     const its = wiredWith({ destructiveCalls });
     if (!clusters) delete its.world.parts.cluster.objects.configmaps['kube-system/cloudfence-ledger'];
@@ -301,7 +301,7 @@ describe('a function with another role that only reads', () => {
     return { name: 'diagnose', ask: async (question) => handler(question, its.limit) };
   };
 
-  it('needs no permission for orders', async () => {
+  it('needs no permission for destructive calls', async () => {
     expect(await wiredWith({ readers: [readerWith(denied)] }).ask({})).toMatchObject({
       verdict: 'ok',
       checks: expect.arrayContaining([
@@ -310,7 +310,7 @@ describe('a function with another role that only reads', () => {
     });
   });
 
-  it('is in the way of no fence', async () => {
+  it('only causes a warning, because a fence works without it', async () => {
     expect(await wiredWith({ readers: [readerWith([], false)] }).ask({})).toMatchObject({
       verdict: 'warn',
       checks: expect.arrayContaining([
@@ -326,7 +326,7 @@ describe('a function with another role that only reads', () => {
 });
 
 describe('on Lambda', () => {
-  it('a doctor that finds that a fence would not work ends as a failed function, in words and without a stack', async () => {
+  it('a doctor that finds a problem ends as a failed function, with a message and without a stack', async () => {
     const { wired: getDependencies, limit } = wiredWith({ destructiveCalls: denied });
     const failed = await onLambda(getDependencies)({}, limit).then(
       () => null,

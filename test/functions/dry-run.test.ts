@@ -8,7 +8,7 @@ import { stopMachine, stopped } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
 import { again, batchOf, installOver, stateChange, type Install } from './install.ts';
 
-/** A request for a dry run anywhere in a message counts for that message and for no other. */
+/** A request for a dry run anywhere in a message concerns that message and no other. */
 
 const deliver = (install: Install, ...bodies: readonly unknown[]) =>
   onEvent(async () => install.dependencies)(batchOf(...bodies), install.context());
@@ -49,7 +49,7 @@ const wrappings: readonly (readonly [string, (id: string) => unknown])[] = [
   ['in another spelling', (id) => ({ ...stateChange(id), 'dry-run': true })],
 ];
 
-describe('a message that wants a dry run', () => {
+describe('a message that requests a dry run', () => {
   it.each(wrappings)('%s, is answered, and nothing is done', async (_, messageFor) => {
     const { world, holder, install, before } = off();
     expect(await deliver(install, messageFor(holder))).toEqual(again());
@@ -58,7 +58,7 @@ describe('a message that wants a dry run', () => {
   });
 
   it.each(wrappings.filter(([name]) => name !== 'in one of two records in it'))(
-    '%s, has the same end when sent to replay',
+    '%s, has the same result if it is sent to replay',
     async (_, messageFor) => {
       const { world, holder, install, before } = off();
       expect(await replay(async () => install.dependencies)(messageFor(holder), install.context())).toMatchObject({
@@ -69,15 +69,12 @@ describe('a message that wants a dry run', () => {
     },
   );
 
-  it.each(['maybe', 'false', 1, null, {}])(
-    'and does not say so clearly (%j) is reported, and nothing is done',
-    async (dryRun) => {
-      const { world, holder, install, before } = off();
-      expect(await deliver(install, { body: JSON.stringify({ ...stateChange(holder), dryRun }) })).toEqual(again());
-      expect(stateOf(world)).toEqual(before);
-      expect(install.dead).toMatchObject([{ reason: expect.stringMatching(/`dryRun` is neither true nor false/) }]);
-    },
-  );
+  it.each(['maybe', 'false', 1, null, {}])('but not clearly (%j) is reported, and nothing is done', async (dryRun) => {
+    const { world, holder, install, before } = off();
+    expect(await deliver(install, { body: JSON.stringify({ ...stateChange(holder), dryRun }) })).toEqual(again());
+    expect(stateOf(world)).toEqual(before);
+    expect(install.dead).toMatchObject([{ reason: expect.stringMatching(/`dryRun` is neither true nor false/) }]);
+  });
 
   it('and has to wait comes back as a dry run', async () => {
     const { world, spare, install, before } = off();
@@ -93,11 +90,11 @@ describe('a message that wants a dry run', () => {
   });
 });
 
-describe('a message next to one that wants a dry run', () => {
+describe('a message next to one that requests a dry run', () => {
   it.each([
     ['before', (id: string) => [dry(id), stateChange(id)]],
     ['after', (id: string) => [stateChange(id), dry(id)]],
-  ])('is handled for real, be it %s it', async (_, bodies) => {
+  ])('is not a dry run, be it %s it', async (_, bodies) => {
     const { world, holder, install } = off();
     expect(await deliver(install, ...bodies(holder))).toEqual(again());
     expect(stateOf(world).nodes.some((node) => node.includes('quarantine'))).toBe(true);
@@ -109,7 +106,7 @@ describe('a message next to one that wants a dry run', () => {
     );
   });
 
-  it('is also handled for real in a batch that a person sends', async () => {
+  it('is not a dry run in a batch that a person sends, either', async () => {
     const { world, holder, install } = off();
     const answer = await replay(async () => install.dependencies)(
       batchOf(dry(holder), stateChange(holder)),

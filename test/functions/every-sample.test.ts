@@ -7,8 +7,8 @@ import { batchOf, installOver } from './install.ts';
 import { about, isMarked, namesMachine, sample, samplesOf } from './samples.ts';
 
 /**
- * Every sample of the cloud as input of the function: on a machine that is off it leads to the mark, and none is
- * ignored in silence.
+ * Every sample of the cloud as input of the function. If it names a machine that is off, that machine is marked. No
+ * sample is ignored silently.
  */
 
 const deliver = async (text: string) => {
@@ -19,7 +19,7 @@ const deliver = async (text: string) => {
   return { ...install, hasMarked: isMarked(install, scene.holder) };
 };
 
-it.each(samplesOf('aws'))('%s is reported and fences the machine that it names', async (name) => {
+it.each(samplesOf('aws'))('%s is reported, and the machine that it names is fenced', async (name) => {
   const { lines, dead, hasMarked } = await deliver(sample('aws', name));
   expect({ isLogged: lines.length > 0, deadLetters: dead.map(({ reason }) => reason), hasMarked }).toEqual({
     isLogged: true,

@@ -15,8 +15,8 @@ import { azureInstall, post, takeAll } from './azure-install.ts';
 import { again, batchOf, installOver, stateChange } from './install.ts';
 
 /**
- * Messages of our own have no authority, because anyone who can write to a queue, or knows the key of a webhook, could
- * have written them.
+ * Messages of Cloudfence have no authority, because everyone who can write to a queue, or knows the key of a webhook,
+ * could have written them.
  */
 
 const recordOf = (machine: string, change: object = {}) => ({
@@ -51,7 +51,7 @@ const lookAgain = (machine: string, change: object = {}) => ({
 });
 
 describe('a forged message in a batch', () => {
-  it('does not replace an event next to it: the machine is still looked at as often as before', async () => {
+  it('does not replace the event next to it: the machine is still looked at as often as before', async () => {
     const { world, scene } = stopped();
     shutdownTakes(world, scene.spare, 600_000);
     stopMachine(world, scene.spare);
@@ -86,7 +86,7 @@ describe('a forged message in a batch', () => {
   });
 });
 
-describe('a message of our own that arrived by another way', () => {
+describe('a message of Cloudfence that arrived in another way', () => {
   const forged = (machine: string) => lookAgain(machine, { record: recordOf(machine) });
   const enveloped = (machine: string) => ({ cloudfence: 'retry', failures: 9, body: JSON.stringify(forged(machine)) });
 
@@ -114,7 +114,7 @@ describe('a message of our own that arrived by another way', () => {
     expect(install.lines).toMatchObject([{ level: 'warn', decision: 'not-understood' }]);
   });
 
-  it('is also refused in a list, in a text, or after white space', async () => {
+  it('is also rejected in a list, in a text, or after white space', async () => {
     const { world, holder } = azureScene();
     change(world, holder, deallocate, 60_000);
     for (const message of [
@@ -131,7 +131,7 @@ describe('a message of our own that arrived by another way', () => {
     }
   });
 
-  it('is refused if a person sends it', async () => {
+  it('is rejected if a person sends it', async () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     const before = stateOf(world);
@@ -148,10 +148,10 @@ describe('a message of our own that arrived by another way', () => {
   });
 });
 
-describe('a message that is long and names nothing', () => {
+describe('a long message that names nothing', () => {
   const junk = `[${'1,'.repeat(125_000)}1]`;
 
-  it('produces a few lines and a short reason', async () => {
+  it('produces a few lines of log and a short reason', async () => {
     const install = installOver(stopped().world);
     await onEvent(async () => install.dependencies)(batchOf(junk), install.context());
     expect(install.dead).toMatchObject([

@@ -11,7 +11,7 @@ import { startMachine, stopped } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
 import { again, batchOf, installOver, stateChange, type Install } from './install.ts';
 
-/** What a function keeps of an incident, and that it is never in a fence's way. */
+/** What a function stores of an incident, and that this never prevents a fence. */
 
 const deliver = (install: Install, ...bodies: readonly unknown[]) =>
   onEvent(async () => install.dependencies)(batchOf(...bodies), install.context());
@@ -19,7 +19,7 @@ const sweeping = (install: Install) => sweep(async () => install.dependencies)({
 const fencedLine = (node: string) => `${node} [cloudfence.dev/quarantine] fenced labelled`;
 
 describe('an incident', () => {
-  it('of an event is kept with the event’s id, and completed when the sweep releases the Node', async () => {
+  it('of an event is stored with the id of the event, and completed when the sweep releases the Node', async () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     await deliver(install, stateChange(scene.holder));
@@ -43,7 +43,7 @@ describe('an incident', () => {
     ]);
   });
 
-  it('is written once, and once more when a sweep has seen the new pod, however often the event and the sweep come again', async () => {
+  it('is written once, and again when a sweep sees the new pod, however often both repeat', async () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     for (let time = 0; time < 3; time += 1) {
@@ -54,14 +54,14 @@ describe('an incident', () => {
     expect({ writes: install.history.writes(), told: install.history.told.length }).toEqual({ writes: 2, told: 1 });
   });
 
-  it('of a person’s request names a person', async () => {
+  it('of a request by a person says so', async () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     await fence(async () => install.dependencies)({ instanceId: scene.holder }, install.context());
     expect(install.history.incidents()).toMatchObject([{ state: 'fenced', triggers: [{ kind: 'person' }] }]);
   });
 
-  it('of a refusal is kept and told once, although each sweep refuses again', async () => {
+  it('of a refusal is stored and reported once, although each sweep refuses again', async () => {
     const { world } = stopped();
     const install = installOver(world, { paused: 'network maintenance' });
     world.advance(120_000);
@@ -71,7 +71,7 @@ describe('an incident', () => {
     expect(install.history.told).toMatchObject([{ about: 'refusal', severity: 'warning' }]);
   });
 
-  it('of shadow mode is written once a boot, although each sweep would fence again', async () => {
+  it('of shadow mode is written once for each boot, although each sweep would fence again', async () => {
     const { world, scene } = stopped();
     const install = installOver(world, { shadow: true });
     await deliver(install, stateChange(scene.holder));
@@ -86,7 +86,7 @@ describe('an incident', () => {
     expect(install.history.incidents()).toHaveLength(1);
   });
 
-  it('is not kept of a dry run, nor of a machine that runs', async () => {
+  it('is not stored for a dry run, or for a machine that runs', async () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     await deliver(install, { ...stateChange(scene.holder), dryRun: true });
@@ -95,10 +95,10 @@ describe('an incident', () => {
   });
 });
 
-describe('a bucket in trouble', () => {
+describe('a bucket that does not work', () => {
   const incidentLines = ({ lines }: Install) => lines.filter(({ because }) => because === 'incident');
 
-  it('that cannot be reached is logged, and the message is acknowledged', async () => {
+  it('is logged if it cannot be reached, and the message is acknowledged', async () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     install.history.trouble.before = async () => {
@@ -111,7 +111,7 @@ describe('a bucket in trouble', () => {
     ]);
   });
 
-  it('that never answers is left alone after five seconds', async () => {
+  it('is given up after five seconds if it never answers', async () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     const limits: number[] = [];
@@ -130,7 +130,7 @@ describe('a bucket in trouble', () => {
     expect(incidentLines(install)).toMatchObject([{ says: expect.stringMatching(/the time for it was up$/) }]);
   });
 
-  it('whose library ignores the end of the time is left alone, too', async () => {
+  it('is given up even if its library ignores the end of the time', async () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     const up = new AbortController();
@@ -149,7 +149,7 @@ describe('a bucket in trouble', () => {
     expect(incidentLines(install)).toMatchObject([{ says: expect.stringMatching(/the time for it was up$/) }]);
   });
 
-  it('delays no message: each has ended before anything is kept', async () => {
+  it('delays no message: each is handled before anything is stored', async () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     const ended: number[] = [];
@@ -161,7 +161,7 @@ describe('a bucket in trouble', () => {
 });
 
 describe('an event with an impossible time', () => {
-  it.each([1e300, -1, 253_402_300_800_000])('%d fails nothing beside it', async (eventAt) => {
+  it.each([1e300, -1, 253_402_300_800_000])('%d does not affect the events next to it', async (eventAt) => {
     const { world, scene } = stopped();
     const install = installOver(world);
     const message = { cloudfence: 'look-again', machine: scene.holder, hops: 1, because: '', event: 'e-1', eventAt };
@@ -172,7 +172,7 @@ describe('an event with an impossible time', () => {
 });
 
 describe('a machine out of reach that the policy powers off', () => {
-  /** The first sweep powers it off, and waits for the end of its shutdown. */
+  /** The first sweep powers it off, and waits until its shutdown has ended. */
   const poweredOff = async () => {
     const world = createAwsSandbox({ seed: 5, now: Date.UTC(2026, 0, 1) });
     const scene = databaseOnTwoNodes(world);
@@ -203,7 +203,7 @@ describe('a machine out of reach that the policy powers off', () => {
     expect(install.history.names().filter((name) => name.startsWith('notes/powered-off/'))).toEqual([]);
   });
 
-  it('and that no fence follows leaves an incident that failed', async () => {
+  it('leaves an incident that failed if no fence follows', async () => {
     const { world, scene, install } = await poweredOff();
     world.advance(100_000);
     world.parts.cluster.knobs.partitioned.splice(0);

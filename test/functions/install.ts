@@ -14,13 +14,13 @@ import { clusterIn } from '../sandbox/in-process.ts';
 import { memoryKeeper, type MemoryKeeper } from '../incidents/memory-keeper.ts';
 import { clientsOver, portsOver } from '../simulation/rig.ts';
 
-/** A small deployed function: its queues are lists, and its clock is the world's. */
+/** A small deployed function. Its queues are lists, and its clock is that of the sandbox. */
 export interface Install {
   readonly dependencies: NamingDependencies;
   readonly lines: Record<string, unknown>[];
   readonly sentAgain: { readonly message: LookAgain; readonly delaySeconds: number }[];
   readonly dead: DeadLetter[];
-  /** What is kept and told of incidents. */
+  /** The incidents that are stored, and the messages about them. */
   readonly history: MemoryKeeper;
   readonly postponed: { readonly receipt: string; readonly delaySeconds: number }[];
   /** Nothing can be sent while this is set. */
@@ -30,7 +30,7 @@ export interface Install {
 
 const LASTS_MS = 60_000;
 
-/** The shipped reading of the cluster and of the disks, for functions that follow a name. */
+/** The shipped way to read the cluster and the disks, for functions that follow a name. */
 const namingOver = (world: AwsWorld): Pick<NamingDependencies, 'openedCloud' | 'openClusters'> => {
   const options = clusterIn(world, apiOf(world));
   return {

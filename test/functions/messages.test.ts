@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseMessage } from '../../functions/messages.ts';
 
-it('treats a message that breaks its reader as unreadable, and says that the fault is ours', () => {
+it('a message that breaks its reader counts as unreadable, and the error says that this is a bug of Cloudfence', () => {
   const message = parseMessage('m-1', 'a message', () => {
     throw new RangeError('Maximum call stack size exceeded');
   });

@@ -25,7 +25,7 @@ const fencedLine = (node: string) => `${node} [cloudfence.dev/quarantine] fenced
 const decisions = ({ lines }: Install) => lines.map((line) => line['decision']);
 
 describe('a batch', () => {
-  it('fences the machine and returns nothing to the queue', async () => {
+  it('fences the machine, and returns nothing to the queue', async () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     expect(await deliver(install, stateChange(scene.holder))).toEqual(again());
@@ -44,7 +44,7 @@ describe('a batch', () => {
     expect(decisions(install).filter((decision) => decision === 'fenced')).toHaveLength(1);
   });
 
-  it('sends what it cannot read to the dead-letter queue with the reason, and goes on with the others', async () => {
+  it('sends what it cannot read to the dead-letter queue with the reason, and handles the others', async () => {
     const { world, scene } = stopped();
     const install = installOver(world);
     expect(
@@ -57,7 +57,7 @@ describe('a batch', () => {
     expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
   });
 
-  it('asks EC2 once for all its machines', async () => {
+  it('makes one call to EC2 for all its machines', async () => {
     const { world } = stopped();
     const machines = Array.from({ length: 10 }, () => addInstance(world));
     const door = await openEc2Server(world);
@@ -72,7 +72,7 @@ describe('a batch', () => {
     await door.close();
   });
 
-  it('logs names that no object can have, in few words, and fences the machine', async () => {
+  it('logs names that no object can have, shortened, and fences the machine', async () => {
     const { world, scene } = stopped();
     for (const claimName of ['..', `\u001B[2J${'x'.repeat(5_000)}`]) {
       const volumes = [{ name: 'data', persistentVolumeClaim: { claimName } }];
@@ -90,7 +90,7 @@ describe('a batch', () => {
     expect(String(line?.['says']).length).toBeLessThan(400);
   });
 
-  it('understands a test notification and ignores it', async () => {
+  it('understands a test notification, and ignores it', async () => {
     const install = installOver(stopped().world);
     expect(await deliver(install, { Event: 'autoscaling:TEST_NOTIFICATION' })).toEqual(again());
     expect({ dead: install.dead, decisions: decisions(install) }).toEqual({ dead: [], decisions: ['aside'] });
@@ -99,7 +99,7 @@ describe('a batch', () => {
   it.each([
     ['account', { account: '999999999999' }],
     ['region', { region: 'ap-south-1' }],
-  ])('refuses by name an event of another %s', async (_, change) => {
+  ])('refuses an event of another %s, and names that', async (_, change) => {
     const { world, scene } = stopped();
     const install = installOver(world);
     expect(await deliver(install, stateChange(scene.holder, 'stopped', change))).toEqual(again());
@@ -109,7 +109,7 @@ describe('a batch', () => {
 });
 
 describe('a machine that has to wait', () => {
-  it('is sent again with a delay and is not kept in the process', async () => {
+  it('is sent again with a delay, and is not kept in the process', async () => {
     const { world, scene } = stopped();
     shutdownTakes(world, scene.spare, 600_000);
     stopMachine(world, scene.spare);
@@ -122,7 +122,7 @@ describe('a machine that has to wait', () => {
     ]);
   });
 
-  it('comes back with longer delays and in the end is left to the sweep', async () => {
+  it('comes back with growing delays, and is left to the sweep in the end', async () => {
     const { world, scene } = stopped();
     shutdownTakes(world, scene.spare, 6_000_000);
     stopMachine(world, scene.spare);
@@ -149,7 +149,7 @@ describe('a machine that has to wait', () => {
     expect(install.sentAgain).toMatchObject([{ message: { machine: scene.spare } }]);
   });
 
-  it('is released in two halves, with the 30 seconds between them spent in the queue', async () => {
+  it('is released in two steps, and waits in the queue for the 30 seconds between them', async () => {
     const { world, scene } = await diedAfterMark();
     startMachine(world, scene.holder);
     world.advance(90_000);
@@ -181,7 +181,7 @@ describe('a machine that has to wait', () => {
     expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
   });
 
-  it('is looked at again, and reported as failed, if a detach is denied while Kubernetes still works on it', async () => {
+  it('is reported as failed, and looked at again, if a detach is denied while Kubernetes detaches', async () => {
     const { world, scene } = attacherDown();
     addFault(world.parts.ec2, {
       action: 'DetachVolume',
@@ -210,7 +210,7 @@ describe('a machine that has to wait', () => {
     expect(stateOf(world).nodes).toContain(fencedLine(scene.nodeOf(scene.holder)));
   });
 
-  it('carries the record, so that a Node that is deleted meanwhile is fenced to the end', async () => {
+  it('carries the record, so that a Node that is deleted meanwhile is still fenced to the end', async () => {
     const { world, scene } = attacherDown();
     const install = installOver(world);
     await deliver(install, stateChange(scene.holder));
@@ -229,7 +229,7 @@ describe('a machine that has to wait', () => {
   });
 });
 
-describe('a failure', () => {
+describe('a message that failed', () => {
   it('is returned for redelivery', async () => {
     const { world, scene } = stopped();
     addFault(world.parts.ec2, {
@@ -260,7 +260,7 @@ describe('a failure', () => {
     return { install, receive };
   };
 
-  it('comes back after seconds, which double with each delivery', async () => {
+  it('comes back after a few seconds, which double with each delivery', async () => {
     const { install, receive } = failing();
     for (const receives of [1, 2, 9]) expect(await receive(receives)).toEqual(again('m-0'));
     expect(install.postponed).toEqual([
@@ -270,7 +270,7 @@ describe('a failure', () => {
     ]);
   });
 
-  it('comes back with the visibility timeout if the queue cannot be asked for less, and the log says so', async () => {
+  it('comes back after the visibility timeout if that cannot be shortened, and this is logged', async () => {
     const { install, receive } = failing();
     install.outage.queue = true;
     expect(await receive(1)).toEqual(again('m-0'));
@@ -283,7 +283,7 @@ describe('a failure', () => {
     );
   });
 
-  it('that no delivery helps is a dead letter with the whole reason', async () => {
+  it('is a dead letter with the complete reason if no other delivery can help', async () => {
     const { world, scene } = stopped();
     const look = () => Promise.reject(new InvalidConfiguration(['HTTPS_PROXY is not a URL: write one']));
     const install = installOver(world, {}, { cloud: { ...portsOver(world).cloud, look } });
@@ -297,11 +297,11 @@ describe('a failure', () => {
     ]);
   });
 
-  it('comes back up to half of the time sooner, by chance', () => {
+  it('comes back up to half of the time earlier, by chance', () => {
     expect([0, 0.5, 1].map((chance) => redeliveryDelay(3, chance))).toEqual([20, 15, 10]);
   });
 
-  it('is returned if the queue cannot accept the delayed message', async () => {
+  it('is returned if the queue does not accept the delayed message', async () => {
     const { world, scene } = stopped();
     shutdownTakes(world, scene.spare, 600_000);
     stopMachine(world, scene.spare);
@@ -313,7 +313,7 @@ describe('a failure', () => {
   });
 });
 
-it('logs one line for each step and end, under the same names, with its metrics', async () => {
+it('causes one log line for each step and each end, with the same names, and its metrics', async () => {
   const { world, scene } = terminated();
   const install = installOver(world);
   await deliver(install, stateChange(scene.holder, 'terminated'));

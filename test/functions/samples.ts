@@ -3,7 +3,7 @@ import type { ParsedEvent } from '../../fencing/model/cloud.ts';
 
 const folder = new URL('../fixtures/', import.meta.url);
 
-/** Names of a cloud's published and derived samples that are events. */
+/** The names of those published and derived samples of a cloud that are events. */
 export const samplesOf = (cloud: string): readonly string[] =>
   readdirSync(new URL(`${cloud}/`, folder)).filter((name) => name.endsWith('.json') && !name.includes('.response.'));
 
@@ -12,11 +12,11 @@ export const sample = (cloud: string, name: string): string =>
 
 const literal = (text: string): RegExp => new RegExp(text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`), 'gi');
 
-/** Whether the sample names a machine in plain text. Others are wrapped in base64, or name nothing here. */
+/** Whether the sample names a machine in plain text. Others are in base64, or name nothing here. */
 export const namesMachine = (text: string, read: (text: string) => ParsedEvent): boolean =>
   read(text).hints.some(({ machine }) => literal(machine).test(text));
 
-/** The sample as if it had happened to that machine. */
+/** The sample, changed so that it concerns that machine. */
 export const about = (
   text: string,
   machine: string,

@@ -27,8 +27,8 @@ import { bearer, installOver as gcpInstall, pushOf } from './gcp/install.ts';
 import { batchOf, installOver, stateChange } from './install.ts';
 
 /**
- * Shadow mode takes our taint off a machine that runs, through each door and on each cloud. A dry run does not, in
- * shadow mode either.
+ * Shadow mode lifts our taint from a machine that runs, through each entry point and on each cloud. A dry run does not,
+ * even in shadow mode.
  */
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
@@ -134,7 +134,7 @@ const dryRuns: readonly (readonly [string, Partial<Policy>, boolean])[] = [
 describe.each(doors.flatMap(([cloud, make, names]) => names.map((door) => [cloud, door, make] as const)))(
   'on %s, by %s',
   (_, door, make) => {
-    it('our taint goes from a machine that runs, in shadow mode, and the log says that this was done', async () => {
+    it('our taint is lifted from a machine that runs, in shadow mode, and the log says so', async () => {
       const stage = await make({ shadow: true });
       expect(isTainted(stage)).toBe(true);
       await stage.doors[door]?.(false);
@@ -159,7 +159,7 @@ describe.each(doors.flatMap(([cloud, make, names]) => names.map((door) => [cloud
   },
 );
 
-it('a machine with both messages in one batch is looked at for each, and its taint goes', async () => {
+it('a machine that both messages of one batch name is looked at for each, and its taint is lifted', async () => {
   const { world, scene } = attacherDown();
   await fence({ world, scene }, { policy: stuck, lasts: 20_000 });
   startMachine(world, scene.holder);

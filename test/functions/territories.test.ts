@@ -17,7 +17,7 @@ afterEach(async () => void (await Promise.all(opened.splice(0).map(({ close }) =
 
 const HOME = { account: '123456789012', region: 'eu-central-1' };
 
-/** An install of another account and region than the cluster's machines. Their events are forwarded to it. */
+/** An install in another account and region than the machines of the cluster. Their events are forwarded to it. */
 const elsewhere = async ({ world, scene }: Incident, policy: Parameters<typeof installOver>[1] = {}) => {
   const territories = await twoTerritories({ home: ec2World(), other: world });
   opened.push(territories);
@@ -32,7 +32,7 @@ const elsewhere = async ({ world, scene }: Incident, policy: Parameters<typeof i
 const fencedLine = (node: string) => `${node} [cloudfence.dev/quarantine] fenced labelled`;
 
 describe('a machine of another account', () => {
-  it('is fenced when its event is forwarded, with the role of its account', async () => {
+  it('is fenced with the role of its account when its event is forwarded', async () => {
     const { world, scene, install, wiring: dependencies, home } = await elsewhere(stopped());
     expect(await onEvent(async () => dependencies)(batchOf(stateChange(scene.holder)), install.context())).toEqual(
       again(),
@@ -47,7 +47,7 @@ describe('a machine of another account', () => {
     expect(Object.keys(home.traffic().calls)).not.toContain('DetachVolume');
   });
 
-  it('has its disk detached there if Kubernetes does not detach it', async () => {
+  it('has its disk detached in its account if Kubernetes does not detach it', async () => {
     const {
       world,
       scene,
@@ -74,7 +74,7 @@ describe('a machine of another account', () => {
     });
   });
 
-  it('is fenced on the evidence of a disk of that account if the machine is forgotten', async () => {
+  it('is fenced because of the disks of that account if EC2 has forgotten the machine', async () => {
     const { world, scene, install, wiring: dependencies } = await elsewhere(forgotten());
     expect(await fence(async () => dependencies)({ instanceId: scene.holder }, install.context())).toMatchObject({
       outcome: 'fenced',
@@ -96,7 +96,7 @@ describe('a machine of another account', () => {
       /^unavailable/,
     ],
   ])(
-    'is left alone while %s, and is never treated as missing',
+    'is not touched while %s, and never counts as missing',
     async (_, trouble, reason) => {
       const incident = forgotten();
       const { world, scene, install, wiring: dependencies, ...territories } = await elsewhere(incident);
@@ -120,12 +120,12 @@ describe('an event', () => {
   ];
 
   it.each([
-    ['of our own account and region', { account: '123456789012', region: 'eu-central-1' }],
+    ['of its own account and region', { account: '123456789012', region: 'eu-central-1' }],
     ['of a configured account and region', { account: '222233334444', region: 'eu-west-1' }],
-    ['of our own account in a configured region', { account: '123456789012', region: 'eu-west-3' }],
-    ['that names a region only', { account: null, region: 'eu-west-3' }],
+    ['of its own account in a configured region', { account: '123456789012', region: 'eu-west-3' }],
+    ['that names only a region', { account: null, region: 'eu-west-3' }],
     ['that names nothing', { account: null, region: null }],
-  ])('%s is ours', (_, event) => expect(whyNotServed(event, served)).toBeNull());
+  ])('%s is handled', (_, event) => expect(whyNotServed(event, served)).toBeNull());
 
   it.each([
     [
@@ -144,12 +144,12 @@ describe('an event', () => {
       /from account 333344445555/,
     ],
     ['another region', { account: null, region: 'ap-south-1' }, /the event is from region ap-south-1/],
-  ])('of %s is refused by name, and the refusal says how to serve it', (_, event, words) => {
+  ])('of %s is refused, and the refusal says how to serve it', (_, event, words) => {
     expect(whyNotServed(event, served)).toMatch(words);
     expect(whyNotServed(event, served)).toMatch(/add it to `territories` with a role to assume/);
   });
 
-  it('of an account that is not configured starts no look', async () => {
+  it('of an account that is not configured causes no look', async () => {
     const { scene, install, wiring: dependencies, home, other } = await elsewhere(stopped());
     expect(
       await onEvent(async () => dependencies)(

@@ -15,7 +15,7 @@ import { stopped } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
 import { again, batchOf, installOver, stateChange, type Install } from './install.ts';
 
-/** The doctor's test event on AWS: from PutEvents over HTTP, through the shipped rule, to on-event and back. */
+/** The test event of the doctor on AWS: from PutEvents over HTTP, through the shipped rule, to on-event and back. */
 
 const INSTALL = 'cloudfence-prod';
 const never = new AbortController().signal;
@@ -38,7 +38,7 @@ const putEvents = z.object({
   ]),
 });
 
-/** What EventBridge makes of the entry, if the rule matches it. */
+/** The event that EventBridge creates from the entry, if the rule matches it. */
 const matched = (body: string): object | null => {
   const [{ Source, DetailType, Detail, Resources }] = putEvents.parse(JSON.parse(body)).Entries;
   const detail = z.looseObject({ install: z.string() }).parse(parseJsonOrNull(Detail));
@@ -86,7 +86,7 @@ const stage = () => {
 };
 type Stage = ReturnType<typeof stage>;
 
-/** The queue delivers a second later. */
+/** The queue delivers it a second later. */
 const chainOf = (
   { world, install }: Stage,
   queue: (event: object) => Promise<unknown> = (event) => deliver(install, event),
@@ -119,7 +119,7 @@ describe('a test event', () => {
   });
 
   it.each([{ id: '../../x' }, { id: 'x'.repeat(65) }, { cloudfence: 'other', id: 'a' }, 'text'])(
-    'that is malformed is no dead letter, because anybody in the account may send it: %j',
+    'is no dead letter if it is malformed, because everybody in the account may send it: %j',
     async (detail) => {
       const { world, install, before } = stage();
       expect(
@@ -158,7 +158,7 @@ describe('a test event', () => {
     expect(install.history.incidents()).toEqual([]);
   });
 
-  it('takes nothing away from the other messages of its batch', async () => {
+  it('does not affect the other messages of its batch', async () => {
     const { world, scene, install } = stage();
     const test = {
       source: 'cloudfence.test',
@@ -169,13 +169,13 @@ describe('a test event', () => {
     expect(stateOf(world).nodes).toContainEqual(expect.stringContaining('quarantine'));
   });
 
-  it('is no test event if it has the source of one and is about a machine', async () => {
+  it('does not count if it has the source of a test event but concerns a machine', async () => {
     const { scene, install } = stage();
     await deliver(install, stateChange(scene.holder, 'stopped', { source: 'cloudfence.test' }));
     expect(install.history.incidents()).toMatchObject([{ machine: scene.holder }]);
   });
 
-  it('is no test event if AWS sent it, or if it came without a queue', async () => {
+  it('does not count if AWS sent it, or if it came without a queue', async () => {
     const { scene, install } = stage();
     const test = { cloudfence: 'test-event', id: 'one' };
     await deliver(
@@ -190,7 +190,7 @@ describe('a test event', () => {
 });
 
 describe('the doctor', () => {
-  it('says where to look if nothing arrives', async () => {
+  it('says where to look if no test event arrives', async () => {
     const here = stage();
     const check = await tried(
       here,
@@ -202,7 +202,7 @@ describe('the doctor', () => {
     );
   });
 
-  it('says so if on-event arrives but cannot write', async () => {
+  it('says so if on-event gets the test event but cannot confirm it', async () => {
     const here = stage();
     const { install } = here;
     let writes = true;
@@ -219,7 +219,7 @@ describe('the doctor', () => {
     ]);
   });
 
-  it('says what denies it to send', async () => {
+  it('names the permission that it lacks to send a test event', async () => {
     const here = stage();
     const denied = () => Promise.reject(new PermissionDenied('events:PutEvents is denied'));
     expect(await tried(here, { ...chainOf(here), send: denied })).toMatchObject({
@@ -228,7 +228,7 @@ describe('the doctor', () => {
     });
   });
 
-  it('tries nothing without a place for the witness', async () => {
+  it('sends no test event if there is no place where its arrival could show', async () => {
     const here = stage();
     const { incidents: _none, ...dependencies } = here.install.dependencies;
     expect(await tryTestEvent(chainOf(here), dependencies, 50_000, never)).toMatchObject({

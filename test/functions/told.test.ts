@@ -13,13 +13,13 @@ import { azureInstall } from './azure-install.ts';
 import { batchOf, installOver, stateChange, type Install } from './install.ts';
 
 /**
- * Metrics raise alarms and inform people. Shadow mode counts no fences, and a cluster that cannot be asked is reported.
+ * Metrics cause alarms and inform people. Shadow mode counts no fences, and a cluster that does not answer is reported.
  */
 
 const swept = (install: Install) => sweep(async () => install.dependencies)({}, install.context());
 const measuredAs = ({ lines }: Pick<Install, 'lines'>, name: string) => lines.filter((line) => name in line);
 
-it('in shadow mode, what would be fenced is reported once a boot and never counts as a fence', async () => {
+it('shadow mode reports once for each boot what would be fenced, and never counts it as a fence', async () => {
   const { world, scene } = stopped();
   world.advance(120_000);
   const install = installOver(world, { shadow: true });
@@ -44,9 +44,9 @@ it('in shadow mode, what would be fenced is reported once a boot and never count
 });
 
 it.each([
-  ['in a dry run, a release counts only as one that would be', { dryRun: true }, 'would-release', 'WouldRelease'],
-  ['in shadow mode, a release is real and counts', { shadow: true }, 'released', 'Outcomes'],
-] as const)('%s, and what is already fenced counts as nothing', async (_, policy, end, measure) => {
+  ['a dry run counts a release only as one that would be', { dryRun: true }, 'would-release', 'WouldRelease'],
+  ['shadow mode counts a release, which is real', { shadow: true }, 'released', 'Outcomes'],
+] as const)('%s, and a machine that is already fenced is not counted', async (_, policy, end, measure) => {
   const { world, scene } = stopped();
   await fence({ world, scene });
   const install = installOver(world, policy);
@@ -62,7 +62,7 @@ it.each([
   expect(install.lines.filter(({ Outcome }) => Outcome === 'fenced')).toEqual([]);
 });
 
-it('the same on Azure', async () => {
+it('shadow mode on Azure reports what would be fenced, and never counts it as a fence', async () => {
   const { world, holder } = azureScene();
   change(world, holder, deallocate, 240_000);
   const install = azureInstall(world, { shadow: true });
@@ -72,7 +72,7 @@ it('the same on Azure', async () => {
 
 const silent = () => Promise.reject(new ClusterUnavailable('GET /api/v1/nodes got no response: connect ECONNREFUSED'));
 
-it('a cluster that cannot be asked is counted, by a sweep and for an event', async () => {
+it('a cluster that does not answer is counted, by a sweep and for an event', async () => {
   const { world, scene } = stopped();
   const clusters = portsOver(world).clusters.map((cluster) => ({
     ...cluster,
@@ -89,7 +89,7 @@ it('a cluster that cannot be asked is counted, by a sweep and for an event', asy
   expect(measuredAs(install, 'ClusterUnreachable')).toHaveLength(2);
 });
 
-it('a cluster that falls silent during a run is counted unless it answers again', async () => {
+it('a cluster that stops to answer during a run is counted, unless it answers again', async () => {
   const { world, scene } = stopped();
   const falling = (over: typeof world, times: number) => {
     let left = times;
@@ -108,11 +108,11 @@ it('a cluster that falls silent during a run is counted unless it answers again'
   expect(measuredAs(once, 'ClusterUnreachable')).toHaveLength(1);
 });
 
-describe('fences that stand for too long', () => {
+describe('a fence that lasts too long', () => {
   const lastLine = ({ lines }: Install) => lines.findLast(({ decision }) => decision === 'swept');
   const MINUTE = 60_000;
 
-  it('a Node that has been fenced for more than a day is counted and named', async () => {
+  it('is counted and named if its Node has been fenced for more than a day', async () => {
     const { world, scene } = stopped();
     await fence({ world, scene });
     const install = installOver(world);
@@ -128,7 +128,7 @@ describe('fences that stand for too long', () => {
     expect(measuredAs(install, 'ReleaseOverdue')).toEqual([]);
   });
 
-  it('a release that waits for more than ten minutes is counted and named, until it is done', async () => {
+  it('is counted and named while its release waits for more than ten minutes', async () => {
     const { world, scene } = stopped();
     await fence({ world, scene });
     world.advance(30 * MINUTE);

@@ -14,7 +14,7 @@ import { databaseOnTwoNodes } from '../../sandbox/scenes/ec2-database.ts';
 import { attacherDown, startMachine, stopMachine, stopped } from '../simulation/incidents.ts';
 import { batchOf, installOver, stateChange } from './install.ts';
 
-/** Sweeps watch what becomes of an incident after its run. */
+/** Sweeps watch what happens to an incident after its run. */
 
 const MINUTE_MS = 60_000;
 
@@ -60,7 +60,7 @@ describe('shadow mode', () => {
     });
   });
 
-  it('observes when Kubernetes managed by itself, and watches no longer', async () => {
+  it('sees that Kubernetes has freed everything by itself, and ends its watch', async () => {
     const { watched, removeNode, install, world } = await stage(shadow);
     expect(await watched(3)).toMatchObject({ phases: { attachmentsGone: null, running: null }, watch: null });
     removeNode();
@@ -80,7 +80,7 @@ describe('shadow mode', () => {
     expect(install.history.told.map(({ about }) => about)).toEqual(['would-fence']);
   });
 
-  it('observes that the Node came back by itself', async () => {
+  it('sees that the Node came back by itself', async () => {
     const { watched, world, scene } = await stage(shadow);
     await watched(2);
     startMachine(world, scene.holder);
@@ -103,7 +103,7 @@ describe('shadow mode', () => {
     expect([...summary.notSeen]).toEqual([['fenced', 1]]);
   });
 
-  it('gives up after a day, and says so', async () => {
+  it('ends its watch after a day, and says so', async () => {
     const { watched, world } = await stage(shadow);
     world.advance(24 * 60 * MINUTE_MS);
     const incident = await watched(1);
@@ -122,7 +122,7 @@ describe('a fence', () => {
     expect(later.steps).toEqual(incident().steps);
   });
 
-  it('whose workload does not come back is watched for an hour', async () => {
+  it('is watched for an hour if its workload does not come back', async () => {
     const { world, scene } = stopped();
     const set = getObject(world, 'statefulsets', 'db', 'default');
     if (set) writerAs(world, 'person').remove('statefulsets', set);
@@ -140,7 +140,7 @@ describe('a fence', () => {
 });
 
 describe('pods without volumes', () => {
-  /** Three web servers, a cache, and a job in two namespaces, some of them on the machine that stops. */
+  /** Three web servers, a cache, and a job in two namespaces. Some of them run on the machine that stops. */
   const staged = async (policy: Partial<Policy>, isPinned = false) => {
     const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
     const scene = databaseOnTwoNodes(world);
@@ -169,7 +169,7 @@ describe('pods without volumes', () => {
     return { world, scene, incident, watched };
   };
 
-  it('are followed until what replaces them is ready', async () => {
+  it('are watched until their replacements are ready', async () => {
     const { incident, watched, world } = await staged({});
     const followed = incident().pods.filter(({ replacedBy }) => replacedBy !== null);
     expect(followed.map(({ namespace }) => namespace)).toEqual(followed.map(() => 'shop'));
@@ -184,7 +184,7 @@ describe('pods without volumes', () => {
     });
   });
 
-  it('hold the end of the watch up while none can replace them', async () => {
+  it('keep the watch open while nothing can replace them', async () => {
     const { watched, world, incident } = await staged({}, true);
     const { uid } = getObject(world, 'deployments', 'web', 'shop')?.metadata ?? {};
     expect(incident().pods.filter(({ replacedBy }) => replacedBy === uid)).toHaveLength(3);
@@ -249,7 +249,7 @@ describe('a fence whose Node goes in the middle', () => {
   });
 });
 
-describe('a message', () => {
+describe('a message about an incident', () => {
   const staged = () => {
     const { world, scene } = stopped();
     const install = installOver(world);
@@ -273,7 +273,7 @@ describe('a message', () => {
   };
   const dies = async () => Promise.reject(new Error('the process is gone'));
 
-  it('that its run could not send is sent once by a later sweep', async () => {
+  it('is sent once by a later sweep if its run could not send it', async () => {
     const { deliver, sweeping, told, unsent, incidents } = staged();
     await deliver({ announce: dies });
     expect(incidents()).toMatchObject([{ state: 'fenced' }]);
@@ -284,7 +284,7 @@ describe('a message', () => {
     expect(unsent()).toEqual([]);
   });
 
-  it('that cannot be sent costs no watch', async () => {
+  it('does not end the watch if it cannot be sent', async () => {
     const { deliver, sweeping, incidents, world } = staged();
     await deliver({ announce: dies });
     world.advance(MINUTE_MS);
@@ -292,7 +292,7 @@ describe('a message', () => {
     expect(incidents()).toMatchObject([{ phases: { running: expect.stringMatching(/T/) } }]);
   });
 
-  it('whose incident is not there is looked for a few times a day, and then forgotten', async () => {
+  it('is given up after a day if its incident does not exist', async () => {
     const { unsent, keeper, world, install } = staged();
     const note = 'notes/unsent/a%20fence';
     await keeper.objects.write(note, '{"object":"incidents/-/-/a.json"}', null, new AbortController().signal);
@@ -311,7 +311,7 @@ describe('a message', () => {
     expect(unsent()).toEqual([]);
   });
 
-  it('that nobody can send is tried a few times a day, and then given up', async () => {
+  it('is tried a few times, and given up after a day if it can never be sent', async () => {
     const { deliver, unsent, keeper, world, install } = staged();
     await deliver({ announce: dies });
     let tries = 0;
@@ -326,7 +326,7 @@ describe('a message', () => {
     expect(unsent()).toEqual([]);
   });
 
-  it('is not sent about an incident that was never written', async () => {
+  it('is not sent if its incident was never written', async () => {
     const { deliver, sweeping, told, unsent, incidents, keeper } = staged();
     const write: typeof keeper.objects.write = (name, ...rest) =>
       name.startsWith('incidents/') ? dies() : keeper.objects.write(name, ...rest);
@@ -335,15 +335,15 @@ describe('a message', () => {
     expect([incidents().length, told.length, unsent().length]).toEqual([0, 0, 1]);
   });
 
-  it('leaves no note when it was sent', async () => {
+  it('leaves no note once it was sent', async () => {
     const { deliver, told, unsent } = staged();
     await deliver();
     expect([told.length, unsent().length]).toEqual([1, 0]);
   });
 });
 
-describe('a watch', () => {
-  it('reads an incident once in each look, and writes only what is new', async () => {
+describe('a watch of an incident', () => {
+  it('reads the incident once in each look, and writes only what is new', async () => {
     const { install, watched } = await stage({ shadow: true });
     const { incidents } = install.dependencies;
     if (!incidents) throw new Error('the install keeps incidents');
@@ -355,14 +355,14 @@ describe('a watch', () => {
     const writes = install.history.writes();
     const counting = { ...incidents, objects: { ...incidents.objects, read } };
     await watched(1, { ...install.dependencies, incidents: counting });
-    // The sweep's own run reads it once as well.
+    // The run of the sweep itself also reads it once.
     expect(reads.filter((name) => name.startsWith('incidents/'))).toHaveLength(2);
     expect(install.history.writes()).toBe(writes);
   });
 });
 
-describe('a watch in trouble', () => {
-  it('delays no sweep, and is logged: a bucket that cannot be listed', async () => {
+describe('a watch that does not work', () => {
+  it('does not delay a sweep, and is logged, if the bucket cannot be listed', async () => {
     const { watched, install } = await stage({ shadow: true });
     const list = async () => Promise.reject(new Unavailable('s3:ListBucket got no response'));
     const { incidents } = install.dependencies;
@@ -373,7 +373,7 @@ describe('a watch in trouble', () => {
     ]);
   });
 
-  it('still ends after a day if the cluster never answers', async () => {
+  it('ends after a day even if the cluster never answers', async () => {
     const { watched, install, world } = await stage({ shadow: true });
     const aftermath = async () => async () => Promise.reject(new Unavailable('the API server is away'));
     expect(await watched(1, { ...install.dependencies, aftermath })).toMatchObject({ watch: null });

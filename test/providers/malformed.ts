@@ -3,8 +3,8 @@ import { pages } from '../fuzz/pages.ts';
 import type { Answered } from './stand-in.ts';
 
 /**
- * Answers that a cloud never gives, but that something between us and the cloud may give. They are made from true
- * answers by changing the form. A false answer in the right form cannot be recognized.
+ * Answers that a cloud never gives, but that something between Cloudfence and the cloud may give. They are correct
+ * answers in a changed form. A wrong answer in the right form cannot be recognized.
  */
 export type Malformed = (truth: { readonly status: number; readonly body: string }) => Answered;
 
@@ -23,14 +23,14 @@ const page = fc
 const share = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const at = (text: string, part: number): number => Math.floor(text.length * part);
 
-/** The answer is cut off somewhere, as if the rest were all of it. */
+/** The answer is cut off somewhere, as if that were all of it. */
 const cutOff = share.map((part): Malformed => ({ status, body }) => ({ status, body: body.slice(0, at(body, part)) }));
 
 const STRUCTURE = /[{}[\]":,<>]/;
 
 /**
- * A piece in the middle is lost, unless it is only a part of a name or number: without it, the answer is in the right
- * form, and about something else.
+ * A piece in the middle is lost, unless it is only a part of a name or a number: without such a part, the answer is in
+ * the right form, and is about something else.
  */
 const holed = fc.tuple(share, fc.integer({ min: 1, max: 60 })).map(([part, size]): Malformed => ({ status, body }) => {
   const from = at(body, part);
@@ -52,7 +52,7 @@ const picked = <T>(items: readonly T[], part: number): T | undefined => items[Ma
 
 const TAG = /<([A-Za-z]+)>/g;
 
-/** All XML elements of one name are gone, renamed, or empty. */
+/** All XML elements of one name are removed, renamed, or empty. */
 const otherXml = fc
   .tuple(share, fc.constantFrom('gone', 'renamed', 'empty'))
   .map(([part, how]): Malformed => ({ status, body }) => {
@@ -76,7 +76,7 @@ const changed = (value: Json, name: string, change: (value: Json) => Json): Json
 
 const KEY = /"([A-Za-z$]+)":/g;
 
-/** JSON values of one name are gone or of another type. `spared`: names that the cloud itself omits at times. */
+/** JSON values of one name are removed or have another type. `spared`: names that the cloud itself sometimes omits. */
 const otherJson = (spared: readonly string[]) =>
   fc
     .tuple(share, fc.constantFrom<Json>(undefined, null, '', 0, 7, true, [], {}, 'other', [{}]))

@@ -1,7 +1,7 @@
 import type { MachineId } from '../../fencing/model/machine.ts';
 import type { SeenCluster } from '../../providers/stage.ts';
 
-/** A cluster as `init` sees it, with one Node for each machine. */
+/** A cluster as `init` reads it, with one Node for each machine. */
 export const seenCluster = ({
   machines = [],
   ...changed

@@ -19,24 +19,24 @@ export interface Request extends ReceivedRequest {
   readonly body: Buffer;
 }
 
-/** A status of 200 and JSON, unless it says otherwise. A text is sent as it is. */
+/** The default is a status of 200 and JSON. A text is sent as it is. */
 export interface Answered {
   readonly status?: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A service of a cloud on a socket of this computer. It remembers its requests. */
+/** A service of a cloud on a local socket. It remembers its requests. */
 export interface StandIn {
   readonly url: string;
   readonly asked: readonly ReceivedRequest[];
   readonly close: () => Promise<void>;
 }
 
-/** How long an idle connection stays open (ms): longer than any test is slow. */
+/** How long an idle connection stays open (ms): longer than any test takes. */
 const IDLE_FOR_MS = 60_000;
 
-/** A socket of this computer on a free port. */
+/** A local socket on a free port. */
 const openSocket = async (listener: RequestListener): Promise<Pick<StandIn, 'url' | 'close'>> => {
   const server = createServer({ keepAliveTimeout: IDLE_FOR_MS }, listener).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -10,7 +10,7 @@ import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts
 import { openStandIn, type Answered, type StandIn } from '../../providers/stand-in.ts';
 import { bearer, claims, DOCTOR, installOver } from './install.ts';
 
-/** The doctor's account may only ask the sweep, which answers with the account that fences. */
+/** The account of the doctor may only ask the sweep, which answers with the account that fences. */
 
 let keys: KeyServer;
 beforeAll(async () => {
@@ -85,7 +85,7 @@ describe('the doctor', () => {
     [undefined, { question: 'checks' }],
     [{}, { question: 'checks' }],
     [{ question: 'fences' }, { question: 'fences' }],
-  ])('asked %j, asks the sweep and returns its answer', async (body, question) => {
+  ])('sends %j to the sweep, and returns its answer', async (body, question) => {
     expect(await asked({ body: { fences: [] } }, body)).toEqual({ status: 200, body: { fences: [] } });
     expect(heard).toEqual(question);
   });
@@ -102,7 +102,7 @@ describe('the doctor', () => {
     await expect(asked(answer)).rejects.toBeInstanceOf(kind);
   });
 
-  it('reports in words that no function answers, or that it does not know which function to ask', async () => {
+  it('reports that no function answers, or that it does not know which function to ask', async () => {
     await expect(
       forwardQuestion(() => ({ askedAt: 'http://127.0.0.1:9' }))({ headers: {} }, limit),
     ).rejects.toBeInstanceOf(Unavailable);

@@ -37,7 +37,7 @@ describe('sweep', () => {
     expect(install.lines.at(-1)).toMatchObject({ decision: 'swept', DeadNodeUnfenced: 0 });
   });
 
-  it('accepts Cloud Scheduler only', async () => {
+  it('accepts only Cloud Scheduler', async () => {
     const { install, getDependencies } = stopped();
     expect(await sweep(getDependencies)(byHand({}), install.limit())).toEqual({ status: 401 });
     expect(install.lines.map((line) => line['decision'])).toEqual(['not-let-in']);
@@ -93,7 +93,7 @@ describe('fence and replay', () => {
     ['an extra field', fence, { instance: 'projects/p/zones/z/instances/i', force: true }, /force/],
     ['a name that is not a path', fence, { instance: 'my-node' }, /not the path of an instance/],
     ['something that is not an event', replay, { hello: 'world' }, /not an event/],
-  ])('refuse a request with %s', async (_, order, body, words) => {
+  ])('reject a request with %s', async (_, order, body, words) => {
     const { install, getDependencies } = stopped();
     await expect(order(getDependencies)(byHand(body), install.limit())).rejects.toThrow(words);
   });

@@ -10,7 +10,7 @@ import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts
 import { MINUTE } from '../../sandbox/gce/gce-world.ts';
 import { bearer, installOver, pushOf, type GcpInstall } from './install.ts';
 
-/** A request for a dry run anywhere in a message counts for that message. */
+/** A request for a dry run anywhere in a message concerns that message. */
 
 let keys: KeyServer;
 beforeAll(async () => {
@@ -78,7 +78,7 @@ const wrappings: readonly (readonly [string, (entry: object | undefined) => obje
   ],
 ];
 
-it.each(wrappings)('a message that wants a dry run %s is answered, and nothing is done', async (_, bodyFor) => {
+it.each(wrappings)('a message that requests a dry run %s is answered, and nothing is done', async (_, bodyFor) => {
   const { entry, isMarked, install } = off();
   const request = { headers: { authorization: bearer(keys) }, body: bodyFor(entry) };
   expect(await onEvent(async () => install.dependencies)(request, install.limit())).toEqual({ status: 204 });
@@ -102,7 +102,7 @@ it.each(['maybe', 'true', 0, null])('a message whose dry-run flag is unclear (%j
   );
 });
 
-it('a push next to it is handled for real, and pulled messages are answered one by one', async () => {
+it('a push next to a dry run is not a dry run, and pulled messages are answered one by one', async () => {
   const { entry, isMarked, install } = off();
   const pulled = (value: object) => ({ ackId: 'a', message: { data: base64(value) } });
   const body = { receivedMessages: [pulled({ ...entry, dryRun: true })] };

@@ -9,8 +9,8 @@ import { about, isMarked, namesMachine, sample, samplesOf } from '../samples.ts'
 import { installOver, pushOf } from './install.ts';
 
 /**
- * Every sample of the cloud as input of the function: on a machine that is off it leads to the mark, and none is
- * ignored in silence.
+ * Every sample of the cloud as input of the function. If it names a machine that is off, that machine is marked. No
+ * sample is ignored silently.
  */
 
 let keys: KeyServer;
@@ -31,7 +31,7 @@ const deliver = async (text: string) => {
 };
 
 it.each(samplesOf('gcp').filter((name) => !name.startsWith('pubsub-cloudevent-STRUCTURED')))(
-  '%s is reported and fences the machine that it names',
+  '%s is reported, and the machine that it names is fenced',
   async (name) => {
     const { lines, answer, published, hasMarked } = await deliver(sample('gcp', name));
     const deadLetters = published.filter(({ topic }) => topic === 'dead-letters');

@@ -15,7 +15,9 @@ import type { KeyServer } from '../../providers/gcp/key-server.ts';
 import { portsOver } from '../../sandbox/gce/gce-rig.ts';
 import { clusterIn, never } from '../../sandbox/in-process.ts';
 
-/** A small deployed function: topics are lists, the clock is the world's, and tokens are really checked. */
+/**
+ * A small deployed function. Its topics are lists, its clock is that of the sandbox, and tokens are really verified.
+ */
 
 export const AUDIENCE = 'https://europe-west1-sandbox-project.cloudfunctions.net/cloudfence-prod-on-event';
 export const CALLER = 'cloudfence-prod-push@sandbox-project.iam.gserviceaccount.com';
@@ -30,14 +32,14 @@ export interface GcpInstall {
   readonly dependencies: GcpDependencies;
   readonly lines: Record<string, unknown>[];
   readonly published: Published[];
-  /** Nothing can be published, and Compute Engine does not answer, while these are set. */
+  /** While these are set, nothing can be published, and Compute Engine does not answer. */
   readonly outage: { topics: boolean; compute: boolean };
   readonly limit: () => { getRemainingTimeInMillis: () => number };
 }
 
 const LASTS_MS = 60_000;
 
-/** Answers after five seconds that it cannot answer. */
+/** Compute Engine answers after five seconds that it is unavailable. */
 const silentFor = (world: WholeGceWorld, outage: GcpInstall['outage']): InProcessFetch => {
   const through = inProcessFetch(world);
   return async (...request) => {
@@ -90,7 +92,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
         doctor: async () => createDoctor(openConnection(cluster), cluster.link),
         cap: async () => createCapControl(openConnection(cluster)),
         status: async () => createStatusReading('sandbox', openConnection(cluster)),
-        connection: () => Promise.reject(new Error('no function drills')),
+        connection: () => Promise.reject(new Error('this test never drills')),
         diagnosis: async () => (faultOf, signal) => createDiagnosisReading(openConnection(cluster), faultOf, signal),
         aftermath: nothing,
         open: async () => undefined,
@@ -105,7 +107,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
   return { ...install, dependencies, limit };
 };
 
-/** The library reads the computer's own clock. */
+/** The library reads the real clock. */
 const seconds = (): number => Math.floor(Date.now() / 1_000);
 export const claims = () => ({
   iss: 'https://accounts.google.com',

@@ -32,7 +32,7 @@ const stage = (prepare: (world: WholeGceWorld, holder: string) => void = () => u
   return { world, ...scene, install: installOver(world, keys) };
 };
 
-/** The last entry of the audit log that would have passed the sink. */
+/** The last audit log entry that would have passed the sink. */
 const entryOf = (world: WholeGceWorld) =>
   world.parts.gce.events.findLast(({ protoPayload }) => protoPayload.methodName.endsWith('guestTerminate'));
 const deliver = (install: GcpInstall, text: unknown, attributes = {}) =>
@@ -79,7 +79,7 @@ describe('a test event that the function doctor sends, through the sweep', () =>
     expect(taints(world, holder)).toEqual([]);
   });
 
-  it('makes the call fail if it does not arrive', async () => {
+  it('fails if it does not arrive', async () => {
     expect((await asked(false)).answer).toMatchObject({
       status: 500,
       body: { conclusion: { missing: ['test event: topic again → push → on-event'] } },
@@ -87,7 +87,7 @@ describe('a test event that the function doctor sends, through the sweep', () =>
   });
 });
 
-it('does not confirm a test event that came without Pub/Sub', async () => {
+it('is not confirmed if it came without Pub/Sub', async () => {
   const { install } = stage();
   const { keeper, names } = memoryKeeper();
   const { headers } = pushOf(keys, '');
@@ -117,7 +117,7 @@ describe('a pushed log entry', () => {
     expect([world.parts.gce.violations, install.published]).toEqual([[], []]);
   });
 
-  it('of another project is refused by name', async () => {
+  it('of another project is refused, with the name of that', async () => {
     const { world, holder, install } = stage();
     const foreign = JSON.stringify(entryOf(world)).replaceAll('sandbox-project', 'other-project');
     expect(await deliver(install, foreign)).toEqual({ status: 204 });
@@ -127,7 +127,7 @@ describe('a pushed log entry', () => {
     expect(taints(world, holder)).not.toContain(QUARANTINE);
   });
 
-  it('logs under the same names as on other clouds, with its metrics', async () => {
+  it('causes log lines and metrics with the same names as on other clouds', async () => {
     const { world, install } = stage();
     await deliver(install, entryOf(world));
     const names = [
@@ -243,7 +243,7 @@ describe('a machine that has to wait', () => {
     expect(taints(world, holder)).toContain(QUARANTINE);
   });
 
-  it('begins when the cap allows it, fifteen minutes after the fence that used it up', async () => {
+  it('is fenced when the cap has room again, fifteen minutes after the fence that filled it', async () => {
     const { world, holder, install } = stage();
     const ledger = getObject(world, 'configmaps', 'cloudfence-ledger', 'kube-system');
     if (ledger) ledger.data = { fences: `another--- - ${Math.floor(world.now() / 1_000)} f 2` };
@@ -270,7 +270,7 @@ describe('a machine that has to wait', () => {
     expect(decisions(install).at(-1)).toBe('handed-to-sweep');
   });
 
-  it('carries the record, so that a Node that is deleted meanwhile is fenced to the end', async () => {
+  it('carries the record, so that a Node that is deleted meanwhile is still fenced to the end', async () => {
     const { world, disk, holder, spare, install } = stage();
     world.parts.cluster.knobs.attacherDown = true;
     const never = {
@@ -289,7 +289,7 @@ describe('a machine that has to wait', () => {
     expect([diskIn(world, disk)?.users, world.parts.gce.violations]).toEqual([[spare], []]);
   });
 
-  it('is released in two halves once the machine runs again', async () => {
+  it('is released in two steps once the machine runs again', async () => {
     const { world, holder, install } = stage();
     await deliver(install, entryOf(world));
     const instance = instanceIn(world, holder);

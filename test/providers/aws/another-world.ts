@@ -2,7 +2,7 @@ import { ec2Actors } from '../../../sandbox/ec2/actors.ts';
 import { emptyEc2, type Ec2World, type WithEc2 } from '../../../sandbox/ec2/state.ts';
 import { createWorld } from '../../../sandbox/world.ts';
 
-/** Serials start here, so that no ID of one world is known in another. */
+/** Serials start here, so that the IDs of one world are unknown in the other. */
 const APART = 0x10_000;
 
 /** An EC2 of another account or region. */

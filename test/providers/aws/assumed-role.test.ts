@@ -18,7 +18,7 @@ const stage = async (lasts?: number, given?: Partial<TerritoryEntry>) => {
   return { ...territories, machine, look: () => territories.cloud.look([machine], { disks: true }, patient()) };
 };
 
-it('a machine of another account is seen with the credentials of its role', async () => {
+it('a machine of another account is read with the credentials of its role', async () => {
   const { look, machine } = await stage();
   expect(await look()).toMatchObject([
     { machine, power: 'running', evidence: { territory: '222233334444 eu-west-1' } },
@@ -43,7 +43,7 @@ it.each([
   ['an external ID that its trust policy does not accept', { externalId: 'guessed' }],
   ['no external ID although one is required', { externalId: undefined }],
   ['a role that does not exist', { role: 'arn:aws:iam::222233334444:role/nobody' }],
-])('a role is denied by its name with %s', async (_, given) => {
+])('the error names the role if it is assumed with %s', async (_, given) => {
   const { look, entry } = await stage(HOUR, given);
   const failure = look();
   await expect(failure).rejects.toThrow(PermissionDenied);
@@ -58,7 +58,7 @@ it.each([
   [400, 'ExpiredTokenException', PermissionDenied],
   [400, 'Throttling', Unavailable],
   [500, 'InternalFailure', Unavailable],
-])('when STS answers %i %s, the machine is not missing but unknown', async (status, code, expected) => {
+])('if STS answers %i %s, the machine is unknown, and not missing', async (status, code, expected) => {
   const { look, sts } = await stage();
   sts.fail({ status, code });
   await expect(look()).rejects.toBeInstanceOf(expected);

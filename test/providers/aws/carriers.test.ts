@@ -35,7 +35,7 @@ describe('the machine that an identity source names', () => {
     expect(machineOf({ source: 'providerID', driver: null, value })).toBe(machine);
   });
 
-  it('is told by an annotation that a person sets, and never by the system UUID', () => {
+  it('is read from an annotation that a person sets, and never from the system UUID', () => {
     expect(machineOf({ source: 'instanceIdAnnotation', driver: null, value: id })).toBe(id);
     expect(machineOf({ source: 'instanceIdAnnotation', driver: null, value: `aws:////${id}` })).toBeNull();
     expect(machineOf({ source: 'systemUUID', driver: null, value: id })).toBeNull();
@@ -76,7 +76,7 @@ describe('the disk behind a volume handle', () => {
 });
 
 describe('names and clusters of a machine', () => {
-  it('tries the private DNS name first, in lower case', () => {
+  it('are its private DNS name first, in lower case', () => {
     expect(candidateNodeNames(id, 'IP-10-0-0-1.ec2.internal', 'us-east-1')).toEqual([
       'ip-10-0-0-1.ec2.internal',
       `${id}.us-east-1.compute.internal`,
@@ -85,12 +85,12 @@ describe('names and clusters of a machine', () => {
     ]);
   });
 
-  it('knows names of a terminated machine, which no longer has a private DNS name', () => {
+  it('are known for a terminated machine, which no longer has a private DNS name', () => {
     expect(candidateNodeNames(id, undefined, 'cn-north-1')).toEqual([`${id}.cn-north-1.compute.internal`, id]);
     expect(candidateNodeNames(id, '', 'cn-north-1')).toEqual([`${id}.cn-north-1.compute.internal`, id]);
   });
 
-  it('finds clusters in ownership tags and in the tag of EKS, once each', () => {
+  it('include each cluster in its ownership tags and in the tag of EKS once', () => {
     const tags = [
       { Key: 'kubernetes.io/cluster/blue', Value: 'owned' },
       { Key: 'kubernetes.io/cluster/green', Value: 'shared' },
@@ -109,7 +109,7 @@ describe('names and clusters of a machine', () => {
   });
 });
 
-describe('a place that is not served', () => {
+describe('an account or region that is not served', () => {
   const at = (value: string, source: 'providerID' | 'csiNode' = 'providerID') =>
     unservedScope({ source, driver: source === 'csiNode' ? 'ebs.csi.aws.com' : null, value }, 'eu-west-1');
   it.each([

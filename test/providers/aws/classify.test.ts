@@ -16,11 +16,11 @@ describe('what an answer of EC2 proves', () => {
     ['running', 'running'],
     ['stopping', 'stopping'],
     ['shutting-down', 'stopping'],
-  ] as const)('%s is %s, and no proof', (name, power) => {
+  ] as const)('%s is %s, which is no proof', (name, power) => {
     expect(classifyPower(said(name, 'Client.UserInitiatedShutdown', false))).toEqual({ power, forGood: false });
   });
 
-  it('terminated is off for good, hibernation or not', () => {
+  it('terminated is off and gone for good, whether the machine could hibernate or not', () => {
     expect(classifyPower(said('terminated', 'Client.UserInitiatedHibernate', true))).toEqual({
       power: 'off',
       forGood: true,

@@ -30,7 +30,7 @@ describe('a detach', () => {
     [{ kind: 'error', code: 'OperationNotPermitted', status: 400 }, Refused],
     [{ kind: 'drop' }, Unavailable],
   ] satisfies [InjectedFailure, unknown][])(
-    'leaves at most once: the SDK does not retry it (%o)',
+    'is sent at most once: the SDK does not repeat it (%o)',
     async (mishap, expected) => {
       const { world, machine, disk } = withDisk();
       addFault(world.parts.ec2, { action: 'DetachVolume', mishap });
@@ -41,7 +41,7 @@ describe('a detach', () => {
     },
   );
 
-  it('is an error if its answer was lost, although the disk goes', async () => {
+  it('fails if its answer was lost, although the disk is being detached', async () => {
     const { world, machine, disk } = withDisk();
     addFault(world.parts.ec2, { action: 'DetachVolume', when: 'after', mishap: { kind: 'drop' } });
     await expect(cloudOf(world).detach(target(machine), disk, 'plain', granted, patient())).rejects.toBeInstanceOf(
@@ -53,13 +53,13 @@ describe('a detach', () => {
   it.each([
     ['plain', false],
     ['forced', true],
-  ] as const)('is forced only in that mode: %s', async (mode, forced) => {
+  ] as const)('is forced only in the forced mode: %s', async (mode, forced) => {
     const { world, machine, disk } = withDisk();
     await cloudOf(world).detach(target(machine), disk, mode, granted, patient());
     expect(volumeIn(world, disk)?.attachments).toMatchObject([{ instance: machine, forced }]);
   });
 
-  it('is held back if signing took longer than the proof lasts', async () => {
+  it('is not sent if signing took longer than the proof lasts', async () => {
     const { world, machine, disk } = withDisk();
     let monotonic = 0;
     const slowly = async () => {
@@ -128,7 +128,7 @@ describe('a power-off', () => {
 });
 
 describe('a witness', () => {
-  it('needs every disk to be found; an error is no witness', async () => {
+  it('needs every disk to be found, and an error is no answer', async () => {
     const { world, machine, disk } = withDisk();
     const unknown = ['vol-fffffff1', 'vol-fffffff2', 'vol-fffffffff'];
     expect(await cloudOf(world).witness(machine, [...unknown, disk], patient())).toBe('held');

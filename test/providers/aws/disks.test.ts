@@ -46,7 +46,7 @@ describe('a disk that itself names the machine', () => {
     expect(kept({})).toEqual([null]);
   });
 
-  it('counts more than what the machine says', () => {
+  it('is believed, even if the machine says less', () => {
     const volume = volumeOn([on(machine, { State: 'detaching' })]);
     expect(attachedDisks(machine, mapped('attached'), [volume])).toEqual([
       { disk: 'vol-1', state: 'detaching', keep: null },
@@ -54,7 +54,7 @@ describe('a disk that itself names the machine', () => {
     expect(attachedDisks(machine, mapped('attached'), [volumeOn([on(machine, { State: 'detached' })])])).toEqual([]);
   });
 
-  it('is none if it names another, or is detached', () => {
+  it('is not listed if it names another machine, or is detached', () => {
     const volumes = [volumeOn([on(other)]), volumeOn([on(machine, { State: 'detached' })]), volumeOn([])];
     expect(attachedDisks(machine, instance, volumes)).toEqual([]);
     expect(volumes.map((volume) => isAttachedTo(volume, machine))).toEqual([false, false, false]);
@@ -62,7 +62,7 @@ describe('a disk that itself names the machine', () => {
   });
 });
 
-it('a disk that only the machine names is shown, and left alone', () => {
+it('a disk that only the machine names is listed, but must be kept', () => {
   const only = (about: Instance) => attachedDisks(machine, about, [volumeOn([on(other)])]);
   const why = 'the disk itself does not report this attachment';
   expect(only(mapped('attached'))).toEqual([{ disk: 'vol-1', state: 'attached', keep: why }]);
@@ -75,7 +75,7 @@ it('a disk that only the machine names is shown, and left alone', () => {
 
 type Answered = Parameters<typeof xmlList>[0];
 
-/** EC2 that always answers with these volumes. */
+/** An EC2 that always answers with these volumes. */
 const answering = (volumes: Answered): EC2Client => {
   const xml = answerXml('DescribeVolumes', 'request', { volumeSet: xmlList(volumes) });
   const handler = {
@@ -100,16 +100,16 @@ describe('an answer about volumes', () => {
     askWitnesses(answering(volumes), machine, disks, patient());
 
   it.each([
-    ['lacks one', [free(one)], [one, two]],
+    ['omits one', [free(one)], [one, two]],
     ['has one twice in the place of another', [free(one), free(one)], [one, two]],
     ['has one twice', [free(one), free(one), free(two)], [one, two]],
     ['has another', [free(two)], [one]],
-  ])('is none if it %s', async (_, volumes, disks) => {
+  ])('is an error if it %s', async (_, volumes, disks) => {
     await expect(ask(volumes, disks)).rejects.toBeInstanceOf(Unavailable);
     await expect(ask(volumes, disks)).rejects.toThrow('ec2:DescribeVolumes does not contain every requested volume');
   });
 
-  it('may have more than what was requested', async () => {
+  it('may contain more than what was requested', async () => {
     expect(await ask([free(one), { ...attachedTo(machine), volumeId: two }], [one])).toBe('released');
     expect(await ask([], [])).toBe('none');
   });
@@ -123,11 +123,11 @@ describe('an answer about volumes', () => {
     ['xi-01234567', 'none'],
     ['i-0123456g', 'none'],
     ['i-0123456789abcdefg', 'none'],
-  ])('names a holder by a whole ID, or says nothing (%s)', async (holder, witness) => {
+  ])('names a holder by its whole ID, or is unclear (%s)', async (holder, witness) => {
     expect(await ask([attachedTo(holder)], [one])).toBe(witness);
   });
 
-  it('says nothing about an attachment without a state, or of one that should be detached', async () => {
+  it('is unclear if an attachment has no state, or is detaching without a holder', async () => {
     expect(await ask([attachedTo(other, null)], [one])).toBe('none');
     expect(await ask([{ ...attachedTo(other, 'detached'), status: 'available' }], [one])).toBe('released');
     expect(await ask([{ ...attachedTo(other), status: 'available' }], [one])).toBe('none');
@@ -142,11 +142,11 @@ describe('an answer about volumes', () => {
   });
 });
 
-describe('the view of volumes for a diagnosis', () => {
+describe('what a diagnosis reads about volumes', () => {
   const handle = (value: string) => ({ driver: 'ebs.csi.aws.com', handle: value });
   const since = '2026-11-21T08:00:00.000Z';
 
-  it('says what each says about itself', async () => {
+  it('is what each volume says about itself', async () => {
     const held = {
       volumeId: one,
       status: 'in-use',
@@ -173,7 +173,7 @@ describe('the view of volumes for a diagnosis', () => {
     expect(await viewDisks(answering([]), [nobodys], patient())).toEqual([]);
   });
 
-  it('keeps the answer of the territory that knows it, or else one', async () => {
+  it('is the answer of the territory that knows the volume, or else any', async () => {
     const view = (disk: string, exists: boolean, state: string) =>
       ({ disk, exists, state, zone: null, shared: false, holders: [], free: false }) as const;
     const territories = [

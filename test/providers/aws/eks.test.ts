@@ -27,7 +27,7 @@ describe('the token for an EKS cluster', () => {
     });
   });
 
-  it('differs by cluster, so that it opens no other', async () => {
+  it('differs for each cluster, so that it opens no other cluster', async () => {
     const other = await eksToken({ ...identity(() => NOON), cluster: 'green' });
     expect(urlIn(other).searchParams.get('X-Amz-Signature')).not.toBe(
       urlIn(await eksToken(identity(() => NOON))).searchParams.get('X-Amz-Signature'),
@@ -38,7 +38,7 @@ describe('the token for an EKS cluster', () => {
     expect(urlIn(await eksToken(identity(() => NOON, 'cn-north-1'))).hostname).toBe('sts.cn-north-1.amazonaws.com.cn');
   });
 
-  it('is kept for a while, and renewed well before its 15 minutes are over', async () => {
+  it('is kept for a while, and renewed well before its 15 minutes end', async () => {
     let now = NOON;
     const token = eksTokenProvider(identity(() => now));
     const first = await token();
@@ -48,7 +48,7 @@ describe('the token for an EKS cluster', () => {
     expect(await token()).not.toBe(first);
   });
 
-  it('is requested again after the credentials failed once', async () => {
+  it('is requested again if the credentials failed once', async () => {
     let failing = true;
     const provider = async () => {
       if (failing) throw new Error('no credentials yet');

@@ -13,7 +13,7 @@ const answered = (name: string, httpStatusCode = 400, message = ''): Error =>
 const CALL = 'ec2:DetachVolume';
 const said = (caught: unknown): string => toCloudfenceError(caught, CALL).message;
 
-describe('a code that is answered with status 400', () => {
+describe('an error code with status 400', () => {
   it.each([
     'AccessDenied',
     'AccessDeniedException',
@@ -31,7 +31,7 @@ describe('a code that is answered with status 400', () => {
     'SignatureDoesNotMatch',
     'UnauthorizedOperation',
     'UnrecognizedClientException',
-  ])('%s denies', (code) => {
+  ])('%s means a denial', (code) => {
     const caught = answered(code);
     expect(toCloudfenceError(caught, CALL)).toBeInstanceOf(PermissionDenied);
     expect(toCloudfenceError(caught, CALL).cause).toBe(caught);
@@ -46,7 +46,7 @@ describe('a code that is answered with status 400', () => {
     'Throttling',
     'ThrottlingException',
     'TooManyRequestsException',
-  ])('%s throttles', (code) => {
+  ])('%s means throttling', (code) => {
     const caught = answered(code);
     expect(toCloudfenceError(caught, CALL)).toBeInstanceOf(Throttled);
     expect(toCloudfenceError(caught, CALL).cause).toBe(caught);
@@ -59,7 +59,7 @@ describe('a code that is answered with status 400', () => {
     'ServerInternal',
     'ServiceUnavailable',
     'Unavailable',
-  ])('%s is a problem of the service', (code) => {
+  ])('%s means a problem of the service', (code) => {
     const caught = answered(code);
     expect(toCloudfenceError(caught, CALL)).toBeInstanceOf(Unavailable);
     expect(toCloudfenceError(caught, CALL)).not.toBeInstanceOf(Throttled);
@@ -78,19 +78,19 @@ it.each([
   [499, Refused],
   [500, Unavailable],
   [503, Unavailable],
-])('an unknown code with status %i is judged by the status', (status, kind) => {
+])('an unknown code with status %i means what the status means', (status, kind) => {
   const caught = answered('SomethingNew', status);
   const translated = toCloudfenceError(caught, CALL);
   expect(translated.constructor).toBe(kind);
   expect(translated.cause).toBe(caught);
 });
 
-it('an error of Cloudfence stays as it is', () => {
+it('an error of Cloudfence is not converted', () => {
   const ours = new Refused('no');
   expect(toCloudfenceError(ours, CALL)).toBe(ours);
 });
 
-it('the code is the service’s own, and only a 400 is a refusal of EC2', () => {
+it('a code counts only if the service sent it, and EC2 refuses only with a 400', () => {
   expect([errorCodeOf(answered('IncorrectState', 503)), declinedWith(answered('IncorrectState', 503))]).toEqual([
     'IncorrectState',
     null,
@@ -100,14 +100,14 @@ it('the code is the service’s own, and only a 400 is a refusal of EC2', () => 
     expect([errorCodeOf(silent), declinedWith(silent)]).toEqual([null, null]);
 });
 
-describe('the words for people', () => {
-  it.each(['CredentialsProviderError', 'TokenProviderError'])('say where no credentials were found (%s)', (name) => {
+describe('the message of an error', () => {
+  it.each(['CredentialsProviderError', 'TokenProviderError'])('says where no credentials were found (%s)', (name) => {
     const caught = named(name, 'looked into nothing');
     expect(toCloudfenceError(caught, CALL)).toBeInstanceOf(PermissionDenied);
     expect(said(caught)).toBe(`${CALL} was not sent, because there are no credentials: looked into nothing`);
   });
 
-  it('keep the first line of what the service says', () => {
+  it('contains the first line of the service’s answer', () => {
     expect(said(answered('UnauthorizedOperation', 403, 'You may not.\nGET /?x'))).toBe(
       `${CALL} returned UnauthorizedOperation: You may not.`,
     );
@@ -116,13 +116,13 @@ describe('the words for people', () => {
   });
 
   it.each(['IncompleteSignature', 'InvalidSignatureException', 'SignatureDoesNotMatch'])(
-    'leave out the request that %s quotes',
+    'does not contain the request that %s quotes',
     (code) => {
       expect(said(answered(code, 403, 'The String-to-Sign should have been secret'))).toBe(`${CALL} returned ${code}`);
     },
   );
 
-  it('say why there is no answer', () => {
+  it('says why there is no answer', () => {
     const refused = Object.assign(named('Error', 'x'), { code: 'ECONNREFUSED', address: '10.0.0.1', port: 443 });
     expect(said(refused)).toBe(`${CALL} got no response: ECONNREFUSED 10.0.0.1:443`);
     expect(said(named('AbortError', 'Request aborted\nat x'))).toBe(`${CALL} got no response: Request aborted`);
@@ -130,7 +130,7 @@ describe('the words for people', () => {
     expect(toCloudfenceError(refused, CALL).constructor).toBe(Unavailable);
   });
 
-  it('quote nothing that cannot be read', () => {
+  it('quotes nothing that cannot be read', () => {
     expect(said(new SyntaxError('<html>'))).toBe(`${CALL} returned an answer that cannot be read`);
     expect(said('a text')).toBe(`${CALL} returned nothing`);
     expect(toCloudfenceError('a text', CALL).constructor).toBe(Unavailable);
@@ -154,6 +154,6 @@ it.each([
   ['constructor', null],
   ['xVolumeInUse', null],
   ['InvalidVolume', null],
-])('in a sentence of the EBS CSI driver, %s means %s', (code, fault) => {
+])('of the EBS CSI driver, %s means %s', (code, fault) => {
   expect(driverFaultOf(`rpc error: Could not attach volume "vol-1": api error ${code}: vol-1 is in use`)).toBe(fault);
 });

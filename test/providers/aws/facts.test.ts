@@ -2,7 +2,7 @@ import type { Instance } from '@aws-sdk/client-ec2';
 import { describe, expect, it } from 'vitest';
 import { knownMachineFacts, missingMachineFacts, unknownMachineFacts } from '../../../providers/aws/power.ts';
 
-/** What becomes of an answer of EC2, field by field. */
+/** What Cloudfence reads from an answer of EC2, field by field. */
 
 const id = 'i-0633ac2b0d9769723';
 const LAUNCHED = new Date('2026-11-21T08:00:00.000Z');
@@ -18,7 +18,7 @@ const sinceOf = (state: NonNullable<Instance['State']>['Name'], transition?: str
   }).since;
 
 describe('the facts about an instance that EC2 knows', () => {
-  it('are as few as the answer', () => {
+  it('are empty for an empty answer', () => {
     expect(factsOf({})).toEqual({
       machine: id,
       incarnation: null,
@@ -50,7 +50,7 @@ describe('the facts about an instance that EC2 knows', () => {
   });
 
   it.each(['stopping', 'stopped', 'shutting-down', 'terminated'] as const)(
-    'give a machine that is %s the time in the text of its transition, and never that of its launch',
+    'give a machine that is %s the time in the text of its transition, and never the time of its launch',
     (state) => {
       const moment = Date.UTC(2026, 10, 21, 22, 12, 11);
       expect(sinceOf(state, 'User initiated (2026-11-21 22:12:11 GMT)')).toBe(moment);
@@ -76,7 +76,7 @@ describe('the facts about an instance that EC2 knows', () => {
     'User initiated (2026-11-21 22:12:1 GMT)',
     'User initiated (2026-99-21 22:12:11 GMT)',
     'User initiated (yyyy-mm-dd hh:mm:ss GMT)',
-  ])('know no time from another text: %j', (transition) => {
+  ])('contain no time from another text: %j', (transition) => {
     expect(sinceOf('stopped', transition)).toBeNull();
   });
 });

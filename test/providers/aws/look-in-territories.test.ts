@@ -13,7 +13,7 @@ const [home, other]: readonly [Territory, Territory] = [
 
 const missing = async (_: Territory, ids: readonly string[]) => ids.map((id) => missingMachineFacts(id, null));
 
-it('each of two concurrent looks asks every territory, although one of them discards a stale location', async () => {
+it('two concurrent looks each ask every territory, although one of them discards a stale location', async () => {
   const territories: Territories = { home, others: [other], owners: new Map([[MACHINE, other]]) };
   const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
   const slow = lookInTerritories([MACHINE], territories, async (territory, ids) => {
@@ -28,7 +28,7 @@ it('each of two concurrent looks asks every territory, although one of them disc
   await expect(slow).rejects.toThrow('home is down');
 });
 
-it('if a territory is silent, only machines that it alone may know have no answer, and the next look asks everywhere', async () => {
+it('if a territory is silent, only machines that it may know have no answer, and the next look asks all', async () => {
   const another = 'i-0123456789abcdef1';
   const territories: Territories = { home, others: [other], owners: new Map([[MACHINE, home]]) };
   const look = (...machines: string[]) =>
@@ -43,7 +43,7 @@ it('if a territory is silent, only machines that it alone may know have no answe
   await expect(look(MACHINE, 'i-0123456789abcdef2')).rejects.toThrow('other is down');
 });
 
-it('a fault of our own does not count as a territory without an answer, even if another territory knows the machine', async () => {
+it('an unexpected error fails the look, even if another territory knows the machine', async () => {
   const third: Territory = { name: 'third', cloud };
   const territories: Territories = { home, others: [other, third], owners: new Map() };
   const broken = lookInTerritories([MACHINE], territories, async (territory, ids) => {
@@ -54,7 +54,7 @@ it('a fault of our own does not count as a territory without an answer, even if 
   await expect(broken).rejects.toThrow(TypeError);
 });
 
-it('a machine that one territory knows does not wait for another that is down', async () => {
+it('a machine that one territory knows does not wait for another territory that is down', async () => {
   const third: Territory = { name: 'third', cloud };
   const territories: Territories = { home, others: [third, other], owners: new Map() };
   const facts = await lookInTerritories([MACHINE], territories, async (territory, ids) => {
@@ -65,7 +65,7 @@ it('a machine that one territory knows does not wait for another that is down', 
   expect(facts).toMatchObject([{ machine: MACHINE, power: 'running', evidence: { territory: 'other' } }]);
 });
 
-it('a machine that a territory omits from its answer is looked up in the others, and is missing only if all say so', async () => {
+it('a machine that one territory omits is read in the others, and is missing only if all of them say so', async () => {
   const territories: Territories = { home, others: [other], owners: new Map() };
   const leftOut = (knows: boolean) =>
     lookInTerritories([MACHINE], territories, async (territory, ids) => {

@@ -12,7 +12,7 @@ import { MINUTE, clientOf, cloudOf, credentials, ec2World, patient, region } fro
 const look = (world: Ec2World, machines: readonly string[], disks = false) =>
   cloudOf(world).look(machines, { disks }, patient());
 
-/** The same without the SDK's retries, which take real time. */
+/** The same without the retries of the SDK, which take real time. */
 const lookOnce = (world: Ec2World, machines: readonly string[], disks = false) => {
   const clients = { reads: clientOf(world), writes: () => clientOf(world) };
   return cloudOf(world, clients).look(machines, { disks }, patient());
@@ -40,7 +40,7 @@ describe('an EC2 list that never ends', () => {
   };
 
   it.each(['DescribeInstances', 'DescribeVolumes'])(
-    'of %s is abandoned: what was read by then is no answer',
+    'of %s is abandoned, and what was read until then is not used',
     async (action) => {
       const world = ec2World();
       const { cloud, calls } = promising(world, action);
@@ -53,7 +53,7 @@ describe('an EC2 list that never ends', () => {
 });
 
 describe('a look at instances of EC2', () => {
-  it('says what EC2 said, in evidence and in facts', async () => {
+  it('returns what EC2 said, as evidence and as facts', async () => {
     const world = ec2World();
     const id = addInstance(world, {
       privateDnsName: 'IP-10-0-0-7.eu-central-1.compute.internal',
@@ -93,7 +93,7 @@ describe('a look at instances of EC2', () => {
     expect(await look(world, [id])).toMatchObject([{ power: 'suspended' }]);
   });
 
-  it('does not know since when a machine is down that stopped by itself', async () => {
+  it('does not know since when a machine is down if it stopped by itself', async () => {
     const world = ec2World();
     const id = addInstance(world);
     stopGuest(world, id);
@@ -130,7 +130,7 @@ describe('a look at instances of EC2', () => {
     });
   });
 
-  it('leaves a disk alone if it names a machine unknown to EC2', async () => {
+  it('keeps a disk that names a machine which EC2 does not know', async () => {
     const world = ec2World();
     const id = addInstance(world);
     addVolume(world, {}, { instance: id });
@@ -141,7 +141,7 @@ describe('a look at instances of EC2', () => {
 });
 
 describe('a look that EC2 does not answer', () => {
-  it('is retried by the SDK when throttled', async () => {
+  it('is repeated by the SDK if EC2 throttles it', async () => {
     const world = ec2World();
     const id = addInstance(world);
     addFault(world.parts.ec2, { mishap: throttled });
@@ -159,7 +159,7 @@ describe('a look that EC2 does not answer', () => {
     ['RequestExpired', 400, PermissionDenied],
     ['SomethingNew', 403, PermissionDenied],
     ['SomethingNew', 400, Refused],
-  ])('is an error and never a state (%s, %i)', async (code, status, expected) => {
+  ])('is an error and no power state (%s, %i)', async (code, status, expected) => {
     const world = ec2World();
     const id = addInstance(world);
     addFault(world.parts.ec2, { mishap: { kind: 'error', code, status } });

@@ -10,8 +10,8 @@ import { malformedXml, type Malformed } from '../malformed.ts';
 import { openStandIn, type StandIn } from '../stand-in.ts';
 
 /**
- * Hundreds of answers that EC2 never gives, read by the SDK from a socket. The machine runs and holds its disk all the
- * time.
+ * Hundreds of answers that EC2 never gives. The SDK reads them from a socket. All the time, the machine runs and holds
+ * its disk.
  */
 
 const world = ec2World();
@@ -32,7 +32,7 @@ beforeAll(async () => {
   return door.close;
 });
 
-/** Without the SDK's retries, which take real time. */
+/** Without the retries of the SDK, which take real time. */
 const cloud = () => {
   const { writes } = ec2Clients({ region, credentials, endpoint: door.url });
   return awsCloud({
@@ -62,7 +62,7 @@ it('no malformed answer makes a running machine missing or off', async () => {
   );
 });
 
-it('no malformed answer makes a disk free that a machine holds, nor a disk that is unknown', async () => {
+it('no malformed answer makes a disk free that a machine holds, or a disk that is unknown', async () => {
   const proven = cloud();
   await fc.assert(
     fc.asyncProperty(malformedXml, fc.constantFrom(disk, 'vol-0ffffffffffffffff'), async (how, asked) => {
@@ -73,7 +73,7 @@ it('no malformed answer makes a disk free that a machine holds, nor a disk that 
   );
 });
 
-it('no malformed answer makes an unknown machine anything that leads to an action', async () => {
+it('no malformed answer makes an unknown machine one on which Cloudfence acts', async () => {
   const proven = cloud();
   await fc.assert(
     fc.asyncProperty(malformedXml, async (how) => {
@@ -85,7 +85,7 @@ it('no malformed answer makes an unknown machine anything that leads to an actio
   );
 });
 
-it('only EC2 itself calls a machine missing, by name', async () => {
+it('only the error code of EC2 itself makes a machine missing', async () => {
   malform = (truth) => truth;
   expect(await cloud().look([machine, nobody], { disks: true }, patient())).toMatchObject([
     { power: 'running' },

@@ -34,7 +34,7 @@ const denying = (world: Ec2World, action: string) =>
   addFault(world.parts.ec2, { times: 99, action, params: { DryRun: 'true' }, mishap: unauthorized });
 
 describe('the probe tries an order in a dry run', () => {
-  it('on machines that Nodes name, and nothing changes', async () => {
+  it('on machines that Nodes name, and changes nothing', async () => {
     const world = ec2World();
     const { machine, disk } = holderIn(world);
     const before = JSON.stringify(world.parts.ec2.volumes);
@@ -65,7 +65,7 @@ describe('the probe tries an order in a dry run', () => {
     expect(verdicts[1 - at]).toMatchObject({ verdict: 'ok' });
   });
 
-  it('names the missing tag and the resource', async () => {
+  it('names the missing tag and the resource that lacks it', async () => {
     const world = ec2World();
     const { machine, disk } = holderIn(world, { machine: { [TAG]: 'shared' } });
     denying(world, 'DetachVolume');
@@ -79,12 +79,12 @@ describe('the probe tries an order in a dry run', () => {
     expect(detach?.says).not.toContain(`${machine} does not have the tag`);
   });
 
-  it('omits an order that the policy never gives', async () => {
+  it('omits a call that the policy does not allow Cloudfence to make', async () => {
     const world = ec2World();
     expect(await tried(world, [holderIn(world).machine], { ...defaultPolicy, detach: 'never' })).toEqual([]);
   });
 
-  it('proves nothing if an order on a missing resource is denied, because that resource has no tag', async () => {
+  it('proves nothing if the call for a missing resource is denied, because that resource has no tag', async () => {
     const world = ec2World();
     denying(world, 'DetachVolume');
     expect(await tried(world, [addInstance(world)])).toMatchObject([

@@ -24,7 +24,7 @@ describe('events of Auto Scaling', () => {
     ['EC2 Instance Launch Successful', 'launch-successful'],
     ['EC2 Instance Launch Unsuccessful', 'launch-unsuccessful'],
     ['EC2 Instance Terminate Unsuccessful', 'terminate-unsuccessful'],
-  ])('%s names an instance or none', (type, because) => {
+  ])('%s names its instance, if any', (type, because) => {
     expect(summary(event(type, { EC2InstanceId: MACHINE }, 'aws.autoscaling'))).toEqual([[MACHINE, because]]);
     for (const detail of [{}, { EC2InstanceId: '' }, { EC2InstanceId: null }])
       expect(readHints(event(type, detail, 'aws.autoscaling'))).toEqual(aside(/names no instance/));
@@ -65,7 +65,7 @@ describe('events of Auto Scaling', () => {
 });
 
 describe('CloudTrail', () => {
-  it('reports calls about other things, or calls that were refused before they named anything', () => {
+  it('is read if a call concerned something else, or was rejected before it named anything', () => {
     expect(readHints(call({ eventName: 'CreateTags', requestParameters: { resourcesSet: {} } }))).toEqual(
       aside(/CreateTags/),
     );
@@ -87,7 +87,7 @@ describe('CloudTrail', () => {
     ]);
   });
 
-  it('reports Spot instances that were taken back', () => {
+  it('is read if AWS took Spot instances back', () => {
     const evicted = (serviceEventDetails: unknown) =>
       event('AWS Service Event via CloudTrail', { eventName: 'BidEvictedEvent', serviceEventDetails });
     expect(summary(evicted({ instanceIdSet: [MACHINE, 'i-abcd1111'] }))).toEqual([
@@ -99,7 +99,7 @@ describe('CloudTrail', () => {
 });
 
 it.each(['aws.ec2', 'aws.autoscaling', 'aws.health'])(
-  'other events of %s are understood and name no machine of ours',
+  'other events of %s are understood, and name no machine',
   (source) => {
     expect(readHints(event('EBS Volume Notification', {}, source))).toEqual(aside(/EBS Volume Notification/));
   },

@@ -19,7 +19,7 @@ const withDetail = (detail: object, more: object = {}) => ({
 });
 
 describe('AWS Health', () => {
-  it('says whose machines are meant and where, whoever received the event', () => {
+  it('names the machines with their account and region, whoever received the event', () => {
     expect(readHints(health)).toMatchObject({
       hints: [{ machine: 'i-12345678', because: 'health', account: '444455556666', region: 'us-east-1' }],
       faults: [],
@@ -27,7 +27,7 @@ describe('AWS Health', () => {
     });
   });
 
-  it('uses the envelope if the event does not say so', () => {
+  it('uses the envelope if the event names no account and region', () => {
     const detail = { affectedAccount: null, eventRegion: '' };
     expect(readHints(withDetail(detail)).hints).toMatchObject([{ account: '111122223333', region: 'us-west-2' }]);
     expect(readHints(json('health-scheduled-change.nth.json')).hints).toMatchObject([
@@ -35,14 +35,14 @@ describe('AWS Health', () => {
     ]);
   });
 
-  it('may omit lists and have entities without a name', () => {
+  it('may omit lists, and may contain entities without a name', () => {
     expect(readHints(withDetail({ affectedEntities: null }, { resources: null }))).toEqual(aside(/names no instance/));
     expect(
       readHints(withDetail({ affectedEntities: [{ status: 'IMPAIRED' }, { entityValue: MACHINE }] })),
     ).toMatchObject({ hints: [{ machine: MACHINE }], faults: [] });
   });
 
-  it('reports abuse as well, for which machines are stopped', () => {
+  it('is read if it reports abuse, for which AWS stops machines', () => {
     expect(readHints({ ...health, 'detail-type': 'AWS Health Abuse Event' }).hints).toMatchObject([
       { machine: 'i-12345678', account: '444455556666' },
     ]);
@@ -59,12 +59,12 @@ describe('the answer of aws sqs receive-message', () => {
   });
   const named = (id: string) => ({ id, source: 'aws.ec2', 'detail-type': 'EC2 Instance State-change Notification' });
 
-  it('names the machine of each message, as a person replays dead letters', () => {
+  it('names the machine of each message, for a person who replays dead letters', () => {
     const answer = { Messages: [letter(MACHINE), letter('i-12345678')] };
     expect(readHints(answer)).toMatchObject({ hints: [{ machine: MACHINE }, { machine: 'i-12345678' }], faults: [] });
   });
 
-  it('is a separate message each: a dry run of one is none of another', () => {
+  it('keeps its messages apart: a dry run of one is not a dry run of another', () => {
     const answer = { Messages: [letter(MACHINE, { dryRun: true }), letter('i-12345678')] };
     expect(readHints(answer).hints.map(({ dryRun }) => dryRun ?? false)).toEqual([true, false]);
   });
@@ -95,7 +95,7 @@ describe('CloudTrail', () => {
     ]);
   });
 
-  it('reports services in records as well, and other things', () => {
+  it('is read in records about services, and about other things', () => {
     const evicted = {
       ...record,
       eventType: 'AwsServiceEvent',
@@ -112,7 +112,7 @@ describe('CloudTrail', () => {
     expect(readHints({ ...record, eventName: 'constructor' })).toEqual(aside(/a call of constructor$/));
   });
 
-  it('is no fault if a call was refused because of the IDs that it named', () => {
+  it('is no fault if the call was rejected because of the IDs that it named', () => {
     const refused = {
       ...record,
       errorCode: 'Client.InvalidInstanceID.Malformed',
@@ -128,7 +128,7 @@ describe('CloudTrail', () => {
   });
 });
 
-describe('fleets', () => {
+describe('events of fleets', () => {
   const fleet = json('fleet-instance-terminated.derived.json');
 
   it.each([
@@ -142,14 +142,14 @@ describe('fleets', () => {
     });
   });
 
-  it('also report about themselves, which names no instance', () => {
+  it('may be about the fleet itself, and then name no instance', () => {
     expect(readHints({ ...fleet, 'detail-type': 'EC2 Fleet State Change', detail: { 'sub-type': 'active' } })).toEqual(
       aside(/EC2 Fleet State Change/),
     );
   });
 });
 
-it('a body that a pipe has already parsed is an event', () => {
+it('a body that EventBridge Pipes has already parsed is an event', () => {
   expect(readHints([{ messageId: 'm', body: json('state-change-stopped.derived.json') }])).toMatchObject({
     hints: [{ machine: 'i-abcd1111', because: 'state-change-stopped' }],
     faults: [],

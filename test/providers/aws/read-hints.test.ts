@@ -28,7 +28,7 @@ describe('hints in the events of AWS', () => {
     expect(readHints(json(name))).toMatchObject({ hints: [{ machine, because }], faults: [], ignored: [] });
   });
 
-  it('carries its account, its time, and the replay that delivered it', () => {
+  it('carry their account, their time, and the replay that delivered them', () => {
     expect(readHints({ ...stopped, 'replay-name': 'monday' }).hints).toEqual([
       {
         machine: 'i-abcd1111',
@@ -42,13 +42,13 @@ describe('hints in the events of AWS', () => {
     ]);
   });
 
-  it('reads a state in any letter case', () => {
+  it('are read in upper and lower case', () => {
     expect(summary({ ...stopped, detail: { 'instance-id': 'i-abcd1111', state: 'RUNNING' } })).toEqual([
       ['i-abcd1111', 'state-change-running'],
     ]);
   });
 
-  it('finds the machines of API calls in CloudTrail, and none in a launch that failed', () => {
+  it('are found in the API calls of CloudTrail, but not in a launch that failed', () => {
     const instancesSet = { items: [{ instanceId: 'i-abcd1111' }, { instanceId: 'i-abcd2222' }] };
     const call = (detail: object) => ({ 'detail-type': 'AWS API Call via CloudTrail', detail });
     expect(summary(call({ eventName: 'StopInstances', requestParameters: { instancesSet } }))).toEqual([
@@ -63,7 +63,7 @@ describe('hints in the events of AWS', () => {
     });
   });
 
-  it('understands a test notification of Auto Scaling, which names no machine', () => {
+  it('are none in a test notification of Auto Scaling, which is understood', () => {
     const lifecycle = json('asg-terminate-lifecycle-action.nth.json');
     const test = {
       ...lifecycle,
@@ -78,7 +78,7 @@ describe('hints in the events of AWS', () => {
     }
   });
 
-  it('reads an instance named by hand', () => {
+  it('are read from a request that names an instance', () => {
     expect(summary({ instanceId: 'i-0633ac2b0d9769723' })).toEqual([['i-0633ac2b0d9769723', 'by-hand']]);
   });
 });
@@ -98,7 +98,7 @@ describe('wrappers of events', () => {
     expect(summary(raw)).toEqual([['i-abcd1111', 'state-change-stopped']]);
   });
 
-  it('keeps the good entries of a batch and names the bad ones by their place', () => {
+  it('keep the good entries of a batch, and name the bad ones by their place', () => {
     const reading = readHints({
       Records: [
         { messageId: 'a', body: '{' },
@@ -109,7 +109,7 @@ describe('wrappers of events', () => {
     expect(reading.faults).toMatchObject([{ where: '$.Records[0].body' }]);
   });
 
-  it('keeps the good lines and names the bad one', () => {
+  it('keep the good lines, and name the bad one', () => {
     const reading = readHints(`${body}\nnonsense`);
     expect(reading.hints).toHaveLength(1);
     expect(reading.faults).toMatchObject([{ where: '$(line 2)' }]);
@@ -148,7 +148,7 @@ describe('an unreadable event', () => {
     ]);
   });
 
-  it('is never ignored in silence and never throws', () => {
+  it('is never ignored silently, and never throws', () => {
     const wrapped = fc.oneof(
       fc.jsonValue(),
       fc.jsonValue().map((value) => JSON.stringify(value)),

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { stage } from '../../../providers/aws/plugin/stage.ts';
 import { seenCluster } from '../seen-cluster.ts';
 
-/** What `init` makes of clusters on AWS. The names are those that `aws eks update-kubeconfig` and eksctl write. */
+/** What `init` derives from clusters on AWS. The names are those that `aws eks update-kubeconfig` and eksctl write. */
 
 const on = (zone: string, at = 1) => {
   const id = `i-000000000000000${at}`;
@@ -10,7 +10,7 @@ const on = (zone: string, at = 1) => {
 };
 const EKS = { version: 'v1.33.1-eks-1234567', host: 'abc.gr7.eu-west-1.eks.amazonaws.com' };
 
-it('finds the name of an EKS cluster in its ARN', () => {
+it('init reads the name of an EKS cluster from its ARN', () => {
   const arn = 'arn:aws:eks:eu-west-1:111122223333:cluster/prod';
   const cluster = seenCluster({ ...EKS, kubeconfigCluster: arn, context: arn, machines: [on('eu-west-1a')] });
   expect(stage.shortName(arn)).toBe('prod');
@@ -24,14 +24,14 @@ it('finds the name of an EKS cluster in its ARN', () => {
   expect(steps.join('\n')).not.toContain('create-secret');
 });
 
-it('finds it in the arguments of the credential program', () => {
+it('init reads the name of an EKS cluster from the arguments of the credential program', () => {
   const programArgs = ['eks', 'get-token', '--cluster-name', 'green', '--region', 'eu-west-1'];
   const cluster = seenCluster({ ...EKS, programArgs, kubeconfigCluster: 'green.eu-west-1.eksctl.io' });
   expect(stage.shortName(cluster.kubeconfigCluster)).toBe('green');
   expect(stage.access(cluster, [cluster])).toMatchObject({ entry: { eks: { cluster: 'green' } } });
 });
 
-it('says so if nothing names it', () => {
+it('init says so if nothing names the EKS cluster', () => {
   const cluster = seenCluster(EKS);
   expect(stage.access(cluster, [cluster])).toMatchObject({
     entry: { eks: { cluster: 'blue' } },
@@ -39,7 +39,7 @@ it('says so if nothing names it', () => {
   });
 });
 
-it('names the region of a cluster that is elsewhere, and the machines that need a territory', () => {
+it('init names the region of a cluster that is elsewhere, and the machines that need a territory', () => {
   const home = seenCluster({ ...EKS, machines: [on('eu-west-1a'), on('eu-west-1b', 2)] });
   const other = seenCluster({ ...EKS, name: 'far', machines: [on('us-west-2-lax-1a', 3)] });
   expect(stage.scopeOf([home, other])).toMatchObject({ region: 'eu-west-1' });
@@ -53,7 +53,7 @@ it('names the region of a cluster that is elsewhere, and the machines that need 
   ]);
 });
 
-it('puts into a command only what is a region, and quotes names', () => {
+it('init writes only valid regions into a command, and quotes names', () => {
   const cluster = seenCluster({
     context: "it's; rm -rf ~",
     machines: [{ id: null, providerID: 'aws:///$(reboot)/i-0000000000000001' }],

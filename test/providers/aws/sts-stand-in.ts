@@ -2,7 +2,8 @@ import type { RoleToAssume } from '../../../providers/aws/plugin/open-territorie
 import { openStandIn } from '../stand-in.ts';
 
 /**
- * The part of STS that assuming a role needs: https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
+ * The part of STS that a role needs to be assumed:
+ * https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
  */
 export interface StsStandIn {
   readonly url: string;
@@ -10,9 +11,9 @@ export interface StsStandIn {
   readonly vouchesFor: (authorization: string | undefined, role: string, region: string) => boolean;
   /** How often each role was assumed. */
   readonly assumed: (role: string) => number;
-  /** From now on, no credentials issued so far are valid. */
+  /** From now on, all credentials that were issued until now are invalid. */
   readonly expireAll: () => void;
-  /** Answers only this, or again as usual (null). */
+  /** From now on, answers only with this, or normally again (null). */
   readonly fail: (error: { readonly status: number; readonly code: string } | null) => void;
   readonly close: () => Promise<void>;
 }
@@ -29,7 +30,7 @@ const assumedXml = (
   <AccessKeyId>${key}</AccessKeyId><SecretAccessKey>secret</SecretAccessKey><SessionToken>token</SessionToken><Expiration>${expires.toISOString()}</Expiration>
   </Credentials></AssumeRoleResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></AssumeRoleResponse>`;
 
-/** Knows these roles, each by its ARN and its external ID. Credentials are valid for that long (ms). */
+/** Knows these roles, each by its ARN and its external ID. Credentials are valid for this long (ms). */
 export const openSts = async (roles: readonly RoleToAssume[], lasts: number): Promise<StsStandIn> => {
   const issued: { readonly key: string; readonly role: string; good: boolean }[] = [];
   let failing: { readonly status: number; readonly code: string } | null = null;

@@ -6,7 +6,7 @@ import { awsCloud } from '../../../providers/aws/index.ts';
 import { ec2Clients } from '../../../providers/aws/client.ts';
 import { type MotoServer, startMoto } from '../../contract/provider/moto-server.ts';
 
-/** Moto separates accounts, and gives the caller of an assumed role access to that role's account. */
+/** Moto separates accounts, and gives the caller with an assumed role access to the account of that role. */
 const region = 'us-east-1';
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 const role = { arn: 'arn:aws:iam::222233334444:role/cloudfence-other', externalId: null };
@@ -25,7 +25,7 @@ const stoppedMachine = async (client: EC2Client): Promise<string> => {
   return machine;
 };
 
-it('a stopped machine of another account and region is proven off through its role, and is missing without it', async () => {
+it('a stopped machine of another account is proven off with its role, and is missing without it', async () => {
   const sts = { region, endpoint: moto.url, credentials };
   const machine = await stoppedMachine(
     new EC2Client({ region: 'eu-central-1', endpoint: moto.url, credentials: roleCredentials(role, sts) }),

@@ -28,7 +28,7 @@ const down = (world: Ec2World, action: string): void =>
   addFault(world.parts.ec2, { action, mishap: { kind: 'error', code: 'InternalError', status: 500 }, times: 1_000 });
 
 describe('a look in several territories', () => {
-  it('asks only home for what home knows', async () => {
+  it('asks only the home territory about what that knows', async () => {
     const { worlds, look, calls, sts, role } = await stage();
     const machine = addInstance(worlds.home);
     const [facts] = await look(machine);
@@ -37,7 +37,7 @@ describe('a look in several territories', () => {
     expect({ other: calls().other, assumed: sts.assumed(role.arn) }).toEqual({ other: {}, assumed: 0 });
   });
 
-  it('answers for each of many machines, wherever they are, and gives their location', async () => {
+  it('answers about each of many machines, wherever they are, and names their location', async () => {
     const { worlds, look } = await stage();
     const [here, there] = [addInstance(worlds.home), addInstance(worlds.other)];
     const facts = await look(there, here, NOBODY, there);
@@ -53,7 +53,7 @@ describe('a look in several territories', () => {
     });
   });
 
-  it('goes directly to where the machine was seen before, even while home is down', async () => {
+  it('asks the territory in which the machine was seen before, even while home is down', async () => {
     const { worlds, look, calls } = await stage();
     const machine = addInstance(worlds.other);
     await look(machine);
@@ -63,7 +63,7 @@ describe('a look in several territories', () => {
     expect(calls().home).toEqual(before);
   });
 
-  it('asks everywhere again for a machine that its territory no longer knows', async () => {
+  it('asks all territories again about a machine that its territory no longer knows', async () => {
     const { worlds, look } = await stage();
     const machine = addInstance(worlds.other);
     await look(machine);
@@ -73,14 +73,14 @@ describe('a look in several territories', () => {
     await expect(look(machine)).rejects.toThrow(Unavailable);
   });
 
-  it('calls no machine missing while a territory does not answer', async () => {
+  it('calls no machine missing while one territory does not answer', async () => {
     const { worlds, look } = await stage();
     down(worlds.other, 'DescribeInstances');
     await expect(look(NOBODY)).rejects.toThrow(Unavailable);
     expect(await look(addInstance(worlds.home))).toMatchObject([{ power: 'running' }]);
   });
 
-  it('keeps what a disk says about a machine that is missing everywhere', async () => {
+  it('returns the disks that name a machine which is missing everywhere', async () => {
     const { worlds, look } = await stage();
     const machine = addInstance(worlds.other);
     const disk = addVolume(worlds.other, {}, { instance: machine });
@@ -99,7 +99,7 @@ describe('a witness in several territories', () => {
     expect(await cloud.witness(NOBODY, ['vol-0fffffffffffffff1'], patient())).toBe('none');
   });
 
-  it('is refuted by any disk that still names the machine', async () => {
+  it('is contradicted by any disk that still names the machine', async () => {
     const { worlds, cloud } = await stage();
     const machine = addInstance(worlds.other);
     const held = addVolume(worlds.other, {}, { instance: machine });
@@ -107,7 +107,7 @@ describe('a witness in several territories', () => {
   });
 
   it.each(['home', 'other'] as const)(
-    'is in doubt while %s does not answer, whatever the other says',
+    'has no answer while %s does not answer, whatever the other says',
     async (silent) => {
       const { worlds, cloud } = await stage();
       down(worlds[silent], 'DescribeVolumes');
@@ -118,7 +118,7 @@ describe('a witness in several territories', () => {
 });
 
 describe('an operation in several territories', () => {
-  it('goes where the machine is, whether or not a look came first', async () => {
+  it('is sent to the territory of the machine, whether or not a look came first', async () => {
     const { worlds, cloud } = await stage();
     const machine = addInstance(worlds.other);
     const disk = addVolume(worlds.other, {}, { instance: machine });
@@ -127,7 +127,7 @@ describe('an operation in several territories', () => {
     expect(volumeIn(worlds.other, disk)?.attachments).toEqual([]);
   });
 
-  it('goes nowhere if no territory knows the machine', async () => {
+  it('is not sent if no territory knows the machine', async () => {
     const { worlds, cloud, calls } = await stage();
     await expect(
       cloud.detach({ machine: NOBODY, incarnation: null }, addVolume(worlds.home), 'plain', granted, patient()),

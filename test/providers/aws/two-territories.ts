@@ -13,7 +13,7 @@ import { openSts, type StsStandIn } from './sts-stand-in.ts';
 
 export const HOUR = 3_600_000;
 
-/** Two EC2s of different accounts behind sockets. The other one answers only with an assumed role. */
+/** Two EC2s of different accounts on sockets. The other one answers only with an assumed role. */
 export interface TwoTerritories {
   readonly cloud: Cloud;
   readonly home: CloudServer;
@@ -24,7 +24,7 @@ export interface TwoTerritories {
   readonly close: () => Promise<void>;
 }
 
-/** The required values differ from `given` in the tests of refusals. */
+/** The tests of refusals pass other values than the role requires. */
 export const twoTerritories = async (
   worlds: { readonly home: Ec2World; readonly other: Ec2World },
   lasts = HOUR,

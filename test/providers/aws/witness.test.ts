@@ -6,13 +6,13 @@ import { answerXml, xmlList } from '../../../sandbox/ec2/render.ts';
 
 interface Seen {
   readonly status: string;
-  /** Instances to which it is attached. */
+  /** The instances to which it is attached. */
   readonly at?: readonly string[];
-  /** The state of the attachments, which is `attached` unless it says otherwise. */
+  /** The state of the attachments. The default is `attached`. */
   readonly attachment?: string;
 }
 
-/** EC2 with volumes in those states. */
+/** An EC2 with volumes in these states. */
 const clientSeeing = (seen: readonly Seen[]): EC2Client => {
   const volumes = seen.map(({ status, at = [], attachment = 'attached' }, n) => ({
     volumeId: `vol-abcd111${n}`,

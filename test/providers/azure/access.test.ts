@@ -11,7 +11,7 @@ afterEach(() => door?.close());
 const patient = (): AbortSignal => new AbortController().signal;
 const MINUTE = 60_000;
 
-/** Issues tokens that show what they are for and how many there were before. */
+/** Issues tokens that contain their audience and their number. */
 const entra = (lastsMs = 60 * MINUTE, now = () => 0) => {
   const scopes: (string | string[])[] = [];
   const getToken = async (wanted: string | string[]) => {
@@ -29,7 +29,7 @@ const asked = async (answer: Answered) => {
 };
 
 describe('the access to an AKS cluster', () => {
-  it('is the kubeconfig that AKS gives to users, requested by its own path', async () => {
+  it('is the kubeconfig that AKS gives to users, requested at its own path', async () => {
     expect(
       await asked({
         body: { kubeconfigs: [{ name: 'clusterUser', value: Buffer.from('kind: Config').toString('base64') }] },
@@ -71,7 +71,7 @@ describe('the access to an AKS cluster', () => {
     await elsewhere.close();
   });
 
-  it('uses a token for AKS, which is renewed five minutes before its end and not sooner', async () => {
+  it('uses a token for AKS, and renews it five minutes before its end and not sooner', async () => {
     let now = 0;
     const identity = entra(60 * MINUTE, () => now);
     const token = aksTokenProvider(identity, () => now);
@@ -94,7 +94,7 @@ describe('the access to an AKS cluster', () => {
   });
 });
 
-/** Over https without a network: shows what would be sent, and with which token. */
+/** Over https without a network: records what would be sent, and with which token. */
 const behindTls = (status: number, body: object) => {
   const sent: { readonly url: string; readonly authorization: string | undefined }[] = [];
   const httpClient: NonNullable<RestOptions['httpClient']> = {
@@ -107,7 +107,7 @@ const behindTls = (status: number, body: object) => {
 };
 
 describe('a secret in a Key Vault', () => {
-  it('is read from the named vault, over plain http without a token', async () => {
+  it('is read from the named vault, and over plain http without a token', async () => {
     door = await openStandIn(() => ({ body: { value: 'kind: Config', id: 'x' } }));
     expect(await readVaultSecret(entra(), { vault: door.url, secret: 'kube' }, patient())).toBe('kind: Config');
     expect(door.asked).toEqual([{ method: 'GET', url: '/secrets/kube?api-version=7.4', authorization: null }]);

@@ -5,7 +5,7 @@ import { azureClients } from '../../../providers/azure/client.ts';
 import { credential, patient, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
 import { openStandIn, type Answered, type StandIn } from '../stand-in.ts';
 
-/** Answers of ARM that the sandbox never gives by itself, read by the SDK from a socket. */
+/** Answers of ARM that the sandbox never gives by itself. The SDK reads them from a socket. */
 
 const VM = `${prefix}/virtualmachines/db-0`;
 const INSTANCE = `${prefix}/virtualmachinescalesets/pool/virtualmachines/3`;
@@ -91,7 +91,7 @@ describe('a machine that ARM shows', () => {
       undefined,
     ],
     ['deallocated', off, undefined],
-  ])('%s: whether it is off except for an operation', async (_, codes, offUnderOperation) => {
+  ])('%s: whether it is off apart from an operation', async (_, codes, offUnderOperation) => {
     expect((await look(VM, vm(codes)))?.offUnderOperation).toBe(offUnderOperation);
   });
 });
@@ -164,7 +164,7 @@ describe('an instance of a scale set that ARM does not find', () => {
     });
   });
 
-  it('is looked for on every page, but not forever', async () => {
+  it('is searched for on every page, up to a limit', async () => {
     const paged =
       (last: number, name: (page: number) => string) =>
       (page: number): Answered => ({
@@ -200,9 +200,9 @@ describe('an instance of a scale set that ARM does not find', () => {
     ['of another set', listed(`${set.replace('Pool', 'Other')}/1`)],
     ['of standalone machines', listed(`${prefix}/virtualMachines/a`)],
     ['of entries without an ID', { body: { value: [{}] } }],
-    ['not found in words without meaning', failure('NotFound')],
+    ['not found with meaningless text', failure('NotFound')],
     ['whose group is not found', failure('ResourceGroupNotFound')],
-  ])('is not gone by a list %s', async (_, list) => {
+  ])('is not gone because of a list %s', async (_, list) => {
     expect(await lookAt(failure('InvalidParameter', 400), () => list)).toMatchObject({ power: 'unknown' });
   });
 
@@ -212,7 +212,7 @@ describe('an instance of a scale set that ARM does not find', () => {
     ['that is a page', { status: 404, body: '<html></html>' }, Refused],
     ['that is declined', failure('AuthorizationFailed', 403), PermissionDenied],
     ['that is declined for the same reason', failure('InvalidParameter', 400), Refused],
-  ])('is not gone by an answer %s', async (_, list, kind) => {
+  ])('is not gone because of an answer %s', async (_, list, kind) => {
     await expect(lookAt(failure('InvalidParameter', 400), () => list)).rejects.toBeInstanceOf(kind);
   });
 });
@@ -234,7 +234,7 @@ describe('the disk of a machine that is gone', () => {
     ['held without a named holder', disk({ diskState: 'Attached' }), 'held'],
     ['held by an unreadable holder', disk({}, { managedBy: 'somebody' }), 'none'],
     ['also gone', failure('ResourceNotFound'), 'none'],
-  ])('%s says so', async (_, answer, witness) => {
+  ])('is a witness only if it is free or another machine holds it: %s', async (_, answer, witness) => {
     expect(await (await cloudAnswering(failure('ResourceNotFound'), answer)).witness(VM, [DISK], patient())).toBe(
       witness,
     );

@@ -54,7 +54,7 @@ describe('the machine that an identity source names', () => {
   });
 
   it.each(['csiNode', 'nodeIdAnnotation', 'volumeAttachment', 'systemUUID', 'instanceIdAnnotation'] as const)(
-    '%s says nothing, because it holds a name or another ID',
+    '%s names no machine, because it contains a name or another ID',
     (source) => {
       const written = (driver: string | null, value: string): IdentitySource => ({ source, driver, value });
       for (const value of ['aks-pool-vmss000007', vm, `azure://${vm}`])
@@ -96,7 +96,7 @@ describe('the parts of an ID', () => {
     expect(scaleSetPath(vm)).toBeNull();
   });
 
-  it('tell the machine of a flexible set’s member, which has a name instead of a number', () => {
+  it('show the machine of a flexible scale set, which has a name instead of a number', () => {
     const member = (name: string) =>
       flexibleSetMember(`${compute}/virtualMachineScaleSets/Pool/virtualMachines/${name}`);
     expect(member('Pool_a1b2')).toEqual({
@@ -117,12 +117,12 @@ describe('the parts of an ID', () => {
   });
 });
 
-describe('the incarnations that an identity source may mean', () => {
+describe('the incarnations that an identity source may name', () => {
   const vmId = '4ddbd7f2-6a1d-4c2b-9d3e-0123456789ab';
   const swapped = 'f2d7db4d-1d6a-2b4c-9d3e-0123456789ab';
   const read = (source: IdentitySource['source'], value: string) => immutableIdsOf({ source, driver: null, value });
 
-  it('are both byte orders of a system UUID, in any letter case', () => {
+  it('are both byte orders of a system UUID, in upper or lower case', () => {
     expect(read('systemUUID', vmId)).toEqual([vmId, swapped]);
     expect(read('systemUUID', swapped.toUpperCase())).toEqual([swapped, vmId]);
     expect(read('systemUUID', '00000000-0000-0000-0000-000000000000')).toHaveLength(1);
@@ -160,7 +160,7 @@ describe('the disk behind a volume handle', () => {
   });
 });
 
-it('clusters are recognized by the tags of AKS and of Cluster API, once each', () => {
+it('the clusters of a machine are read from the tags of AKS and of Cluster API, once each', () => {
   const capi = 'sigs.k8s.io_cluster-api-provider-azure_cluster_';
   expect(
     clusterNamesFromTags({
@@ -174,10 +174,10 @@ it('clusters are recognized by the tags of AKS and of Cluster API, once each', (
   expect(clusterNamesFromTags({ 'AKS-Managed-Cluster-Name': '' })).toEqual([]);
 });
 
-describe('a place that is not served', () => {
+describe('an account or region that is not served', () => {
   const machine = (subscription: string) =>
     `azure:///subscriptions/${subscription}/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/vm`;
-  it('is another subscription in a providerID, in any letter case', () => {
+  it('is another subscription in a providerID, in upper or lower case', () => {
     expect(unservedScope({ source: 'providerID', driver: null, value: machine('Other') }, 'OURS')).toEqual({
       scope: 'subscription other',
       remedy: expect.stringContaining('AZURE_SUBSCRIPTION_ID=other'),

@@ -27,7 +27,7 @@ describe('what an answer of ARM proves', () => {
     ['PowerState/somethingnew', 'unknown'],
     ['PowerState/', 'unknown'],
     ['ProvisioningState/succeeded', 'unknown'],
-  ] as const)('%s is %s, and no proof', (code, power) => {
+  ] as const)('%s is %s, which is no proof', (code, power) => {
     expect(classifyPower(said([code]))).toBe(power);
   });
 
@@ -41,7 +41,7 @@ describe('what an answer of ARM proves', () => {
   });
 
   it.each(['Creating', 'Updating', 'Deleting', 'Migrating'])(
-    'neither state proves anything while it is %s',
+    'neither state is a proof while the machine is %s',
     (state) => {
       expect(classifyPower(said(['PowerState/deallocated'], state))).toBe('stopping');
       expect(classifyPower(said(['PowerState/stopped'], state))).toBe('stopping');
@@ -49,7 +49,7 @@ describe('what an answer of ARM proves', () => {
   );
 
   it.each(['Failed', 'Canceled', 'SomethingNew', ''])(
-    'neither state proves anything if an operation failed (%s)',
+    'neither state is a proof if an operation failed (%s)',
     (state) => {
       expect(classifyPower(said(['PowerState/deallocated'], state))).toBe('unknown');
       expect(classifyPower(said(['PowerState/stopped'], state))).toBe('unknown');
@@ -66,7 +66,7 @@ describe('what an answer of ARM proves', () => {
     },
   );
 
-  it('a machine that can hibernate has to show a plain deallocation', () => {
+  it('a machine that can hibernate is off only if it shows a plain deallocation', () => {
     const able = (code: string, osDiskState?: string) =>
       classifyPower(said([code], 'Succeeded', { hibernationEnabled: true, ...(osDiskState && { osDiskState }) }));
     expect(able('PowerState/deallocated', 'Reserved')).toBe('off');
@@ -76,7 +76,7 @@ describe('what an answer of ARM proves', () => {
     expect(classifyPower(said(['PowerState/deallocated'], 'Succeeded', { hibernationEnabled: false }))).toBe('off');
   });
 
-  it('two different power states prove nothing, in either order, and a repeated one counts once', () => {
+  it('two different power states are no proof, in either order, and a repeated one counts once', () => {
     expect(classifyPower(said(['PowerState/deallocated', 'PowerState/running']))).toBe('unknown');
     expect(classifyPower(said(['PowerState/running', 'PowerState/deallocated']))).toBe('unknown');
     expect(classifyPower(said(['PowerState/deallocated', 'powerstate/Deallocated']))).toBe('off');
@@ -88,7 +88,7 @@ describe('what an answer of ARM proves', () => {
     ['ProvisioningState/failed/AllocationFailed', 'unknown'],
     ['ProvisioningState/', 'unknown'],
     ['ProvisioningState/succeeded/somethingMore', 'off'],
-  ] as const)('neither state proves anything while the view says %s, whatever the model says', (code, power) => {
+  ] as const)('neither state is a proof while the view says %s, whatever the model says', (code, power) => {
     expect(classifyPower(said([code, 'PowerState/deallocated']))).toBe(power);
     expect(classifyPower(said(['PowerState/deallocated', 'ProvisioningState/succeeded'], 'Failed'))).toBe('unknown');
   });

@@ -7,7 +7,7 @@ import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
 import { granted } from '../../permits.ts';
 import { azureWorld, cloudOf, MINUTE, patient } from '../../sandbox/azure/azure-world.ts';
 
-/** A machine takes one operation at a time, so the detaches that are asked for together leave in one call. */
+/** A machine accepts one operation at a time, so detaches that are requested at the same time are sent in one call. */
 
 const scene = (disks: number) => {
   const world = azureWorld({});
@@ -21,7 +21,7 @@ const scene = (disks: number) => {
   return { world, machine, cloud, attached, detach, isHeld };
 };
 
-/** A permit that is over when the call is about to leave. */
+/** A permit that ends when the call is about to be sent. */
 const over: Permit = {
   check: () => {
     throw new ProofExpired('the recheck is too old');
@@ -29,8 +29,8 @@ const over: Permit = {
   ended: new AbortController().signal,
 };
 
-describe('detaches from one machine that are asked for together', () => {
-  it('leave in one operation', async () => {
+describe('detaches from one machine that are requested at the same time', () => {
+  it('are sent in one operation', async () => {
     const { world, attached, detach, isHeld } = scene(5);
     const before = Object.keys(world.parts.azure.operations).length;
     await Promise.all(attached.map((disk) => detach(disk)));
@@ -39,7 +39,7 @@ describe('detaches from one machine that are asked for together', () => {
     expect(attached.filter(isHeld)).toEqual([]);
   });
 
-  it('each have a result of their own', async () => {
+  it('each have their own result', async () => {
     const { world, attached, detach, isHeld } = scene(2);
     const free = addDisk(world);
     const root = Object.keys(world.parts.azure.disks).find((id) => diskIn(world, id)?.os);
@@ -50,7 +50,7 @@ describe('detaches from one machine that are asked for together', () => {
     expect(attached.filter(isHeld)).toEqual([]);
   });
 
-  it('do not hold up the first if the permits of the others are over', async () => {
+  it('do not delay the first if the permits of the others have ended', async () => {
     const { world, attached, detach, isHeld } = scene(3);
     const results = await Promise.allSettled(attached.map((disk, nth) => detach(disk, nth === 0 ? granted : over)));
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
@@ -75,7 +75,7 @@ describe('detaches from one machine that are asked for together', () => {
     expect(isHeld(attached[0] ?? '')).toBe(false);
   });
 
-  it('leave without one whose run has ended, even if it is the first', async () => {
+  it('are sent without the one whose run has ended, even if that is the first', async () => {
     const { world, attached, detach, isHeld } = scene(3);
     const ended = AbortSignal.abort(new Error('the run has ended'));
     const results = await Promise.allSettled(
@@ -86,7 +86,7 @@ describe('detaches from one machine that are asked for together', () => {
     expect(attached.map(isHeld)).toEqual([true, false, false]);
   });
 
-  it('end with the first run that ends, because nothing goes on for it', async () => {
+  it('end with the first run that ends, because nothing continues for it', async () => {
     const { world, attached, detach, isHeld } = scene(2);
     const ends = new AbortController();
     const ending: Permit = { ...granted, check: () => ends.abort(new Error('the run has ended')) };
@@ -99,7 +99,7 @@ describe('detaches from one machine that are asked for together', () => {
     expect(attached.map(isHeld)).toEqual([true, true]);
   });
 
-  it('do not go on under a permit that ends as they leave, and the first is sent by itself', async () => {
+  it('are not sent with a permit that ends at that moment, and the first is sent by itself', async () => {
     const { world, attached, detach, isHeld } = scene(2);
     const late = new AbortController();
     const ending: Permit = { check: () => late.abort(), ended: late.signal };
@@ -109,7 +109,7 @@ describe('detaches from one machine that are asked for together', () => {
     expect(attached.map(isHeld)).toEqual([false, true]);
   });
 
-  it('are judged by themselves if one is meant for a former machine of that name', async () => {
+  it('are checked one by one if one is for a former machine of that name', async () => {
     const { world, machine, cloud, attached, detach, isHeld } = scene(2);
     const former = { machine, incarnation: '00000000-0000-4000-8000-0000000f0e5e' };
     const results = await Promise.allSettled([

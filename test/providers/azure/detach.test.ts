@@ -39,7 +39,7 @@ describe('a detach', () => {
     [{ kind: 'error', code: 'AuthorizationFailed', status: 403 }, PermissionDenied],
     [{ kind: 'drop' }, Unavailable],
   ] satisfies [InjectedFailure, unknown][])(
-    'leaves at most once: the SDK does not retry it (%o)',
+    'is sent at most once: the SDK does not repeat it (%o)',
     async (mishap, expected) => {
       const { world, target, disk } = withDisk();
       addFault(world.parts.azure, { call: POST, mishap });
@@ -66,18 +66,18 @@ describe('a detach', () => {
     expect(held(world, disk)).toBe(true);
   });
 
-  it('is an error if its answer was lost, although the disk goes', async () => {
+  it('fails if its answer was lost, although the disk is being detached', async () => {
     const { world, target, disk } = withDisk();
     addFault(world.parts.azure, { call: POST, when: 'after', mishap: { kind: 'drop' } });
     await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Unavailable);
     expect(held(world, disk)).toBe(false);
   });
 
-  it('is held back if getting a token took longer than the proof lasts, and leaves with a token that was ready', async () => {
+  it('is not sent if getting a token took longer than the proof lasts, and is sent if a token was ready', async () => {
     const { world, target, disk } = withDisk();
     let monotonic = 0;
     let reads = 0;
-    /** Each token is valid for one request, and the token for the order takes long. */
+    /** Each token is valid for one request, and the token for the detach takes long. */
     const getToken = async () => {
       if (reads === 2) monotonic += 2_001;
       return { token: 'test', expiresOnTimestamp: 1 };
@@ -98,7 +98,7 @@ describe('a detach', () => {
   });
 
   it.each(['async', 'location', 'both'] as const)(
-    'that is accepted and then fails is refused, not lost (%s)',
+    'that is accepted and then fails is refused, and not lost (%s)',
     async (pollBy) => {
       const { world, target, disk } = withDisk(
         { power: 'deallocated' },
@@ -133,7 +133,7 @@ describe('a detach', () => {
     });
   });
 
-  it('is followed only so often', async () => {
+  it('is polled only a limited number of times', async () => {
     const { world, target, disk } = withDisk();
     const asked: string[] = [];
     const arrived = (url: string) => void asked.push(url);
@@ -142,7 +142,7 @@ describe('a detach', () => {
     expect(asked.filter((url) => url.includes('/operations/'))).toHaveLength(3);
   });
 
-  it.each(['async', 'location', 'both'] as const)('is followed to its end if that comes soon (%s)', async (pollBy) => {
+  it.each(['async', 'location', 'both'] as const)('is polled until its end if that comes soon (%s)', async (pollBy) => {
     const { world, target, disk } = withDisk({ power: 'deallocated' }, { pollBy });
     const cloud = cloudOf(
       world,
@@ -152,7 +152,7 @@ describe('a detach', () => {
     expect(diskIn(world, disk)?.attachments).toEqual([]);
   });
 
-  it('continues if it takes longer than it is followed, or if the caller gives up', async () => {
+  it('continues in Azure if it takes longer than it is polled, or if the caller gives up', async () => {
     const slow = withDisk();
     await cloudOf(slow.world).detach(slow.target, slow.disk, 'plain', granted, patient());
     expect(diskIn(slow.world, slow.disk)?.attachments).toMatchObject([{ state: 'detaching' }]);
@@ -173,7 +173,7 @@ describe('a detach', () => {
     expect(held(left.world, left.disk)).toBe(false);
   });
 
-  it('continues if its state may not be read', async () => {
+  it('continues in Azure if the credentials may not read its state', async () => {
     const { world, target, disk } = withDisk();
     addFault(world.parts.azure, {
       call: 'operation.get',
@@ -183,7 +183,7 @@ describe('a detach', () => {
     expect(held(world, disk)).toBe(false);
   });
 
-  it('is an error if its result is unknown', async () => {
+  it('fails if its result is unknown', async () => {
     const { world, target, disk } = withDisk();
     addFault(world.parts.azure, {
       call: 'operation.get',
@@ -192,7 +192,7 @@ describe('a detach', () => {
     await expect(cloudOf(world).detach(target, disk, 'plain', granted, patient())).rejects.toBeInstanceOf(Unavailable);
   });
 
-  it('by force overrides a plain detach that hangs in the guest', async () => {
+  it('by force ends a plain detach that hangs in the guest', async () => {
     const { world, machine, target, disk } = withDisk({ mounts: [] });
     const guest = machineIn(world, machine);
     if (guest)
@@ -212,7 +212,7 @@ describe('a detach', () => {
     expect(held(world, disk)).toBe(true);
   });
 
-  it('is declined before it leaves for an OS disk, a shared disk, and a machine of another subscription', async () => {
+  it('is declined before it is sent for an OS disk, a shared disk, and a machine of another subscription', async () => {
     const { world, machine, target, disk } = withDisk();
     const [os] = disksOf(world, machine);
     const shared = addDisk(world, { maxShares: 2 }, { machine });
@@ -225,7 +225,7 @@ describe('a detach', () => {
     for (const one of [os?.id ?? '', shared, disk]) expect(held(world, one)).toBe(true);
   });
 
-  it('is refused if the machine is gone and its disk still names it, and done once the disk does not', async () => {
+  it('is refused if the machine is gone and its disk still names it, and done if the disk does not', async () => {
     const { world, machine, target, disk } = withDisk();
     const doomed = machineIn(world, machine);
     if (doomed) remove(world, doomed);
@@ -235,7 +235,7 @@ describe('a detach', () => {
     await expect(cloudOf(world).detach(target, disk, 'forced', granted, patient())).resolves.toBeUndefined();
   });
 
-  it('treats a decline as done only if the disk says so', async () => {
+  it('that is rejected counts as done only if the disk says so', async () => {
     const { world, machine, target, disk } = withDisk();
     const decline = { kind: 'error', code: 'InvalidParameter', status: 400 } as const;
     addFault(world.parts.azure, { call: POST, mishap: decline });
@@ -253,7 +253,7 @@ describe('a detach', () => {
     ['by force from an instance of a scale set: what it may refuse', 'Pool', 'forced', true],
     ['from an instance of a scale set', 'Pool', 'plain', false],
     ['by force from a machine of its own', undefined, 'forced', false],
-  ] as const)('%s is declined with what to do', async (_, set, mode, advised) => {
+  ] as const)('%s is declined, with what to do', async (_, set, mode, advised) => {
     const { world, machine, target, disk } = withDisk({ power: 'deallocated', ...(set && { set }) });
     const decline = { kind: 'error', code: 'InvalidParameter', status: 400 } as const;
     addFault(world.parts.azure, { call: POST, mishap: decline });
@@ -268,7 +268,7 @@ describe('a detach', () => {
     });
   });
 
-  it('names its permission, and asks for no more of the machine than it needs', async () => {
+  it('names its permission, and requests no more of the machine than it needs', async () => {
     const { world, target, disk } = withDisk();
     const asked: string[] = [];
     addFault(world.parts.azure, { call: POST, mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 } });
@@ -281,7 +281,7 @@ describe('a detach', () => {
 });
 
 describe('a witness', () => {
-  it('needs every disk to be found, even one that another machine holds by now; an error is no witness', async () => {
+  it('needs every disk to be found, even one that another machine holds, and an error is no answer', async () => {
     const { world, machine, disk } = withDisk();
     const [free, other] = [addDisk(world), addMachine(world)];
     const elsewhere = addDisk(world, {}, { machine: other });
@@ -301,7 +301,7 @@ describe('a witness', () => {
     await expect(ask([free])).rejects.toBeInstanceOf(PermissionDenied);
   });
 
-  it('can be the disk of an instance, which names the instance in its own way', async () => {
+  it('may be the disk of an instance, which names the instance in its own way', async () => {
     const { world, machine, disk } = withDisk({ set: 'Pool', power: 'deallocated' });
     expect(await cloudOf(world).witness(machine, [disk], patient())).toBe('held');
     const [holder, attached] = [machineIn(world, machine), diskIn(world, disk)];

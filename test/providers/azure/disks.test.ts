@@ -20,25 +20,21 @@ const location = 'westeurope';
 const shared = 'attached to several machines, or a shared disk';
 const unconfirmed = 'the disk itself does not report this attachment';
 
-describe('a disk is kept', () => {
+describe('whether a disk has to be kept', () => {
   it.each([
-    ['unless it names this machine alone', { managedBy: machine }, null],
-    [
-      'unless it names this machine alone, twice',
-      { managedBy: machine, managedByExtended: [machine.toUpperCase()] },
-      null,
-    ],
-    ['if it names none', {}, unconfirmed],
-    ['if it names another', { managedBy: other }, unconfirmed],
-    ['if it names another as well', { managedBy: other, managedByExtended: [machine] }, shared],
-    ['if it may have two holders', { managedBy: machine, maxShares: 2 }, shared],
-    ['unless it may have only one', { managedBy: machine, maxShares: 1 }, null],
+    ['no, it names only this machine', { managedBy: machine }, null],
+    ['no, it names only this machine, twice', { managedBy: machine, managedByExtended: [machine.toUpperCase()] }, null],
+    ['yes, it names none', {}, unconfirmed],
+    ['yes, it names another one', { managedBy: other }, unconfirmed],
+    ['yes, it also names another one', { managedBy: other, managedByExtended: [machine] }, shared],
+    ['yes, it may have two holders', { managedBy: machine, maxShares: 2 }, shared],
+    ['no, it may have only one holder', { managedBy: machine, maxShares: 1 }, null],
   ] as const)('%s', (_, said, why) => {
     const { managedByExtended, ...more } = { managedByExtended: [], ...said };
     expect(whyDiskIsKept(machine, { location, ...more, managedByExtended: [...managedByExtended] })).toBe(why);
   });
 
-  it('if nothing is known about it', () => {
+  it('yes, nothing is known about it', () => {
     expect(whyDiskIsKept(machine, null)).toBe(unconfirmed);
   });
 });
@@ -97,7 +93,7 @@ describe('the machines that hold a disk', () => {
   });
 });
 
-/** ARM that always answers with this. */
+/** An ARM that always answers with this. */
 const answering = (status: number, body: object) => {
   const world = azureWorld();
   const httpClient: ReturnType<typeof inProcessClient> = {
@@ -117,11 +113,14 @@ describe('a witness', () => {
   const ask = (clients: ReturnType<typeof answering>, disks: readonly string[] = [disk]) =>
     askWitnesses(clients, machine, disks, patient());
 
-  it.each(['Attached', 'Frozen', 'Reserved'])('that is %s by nobody may be held by the machine', async (diskState) => {
-    expect(await ask(said({ diskState }))).toBe('held');
-  });
+  it.each(['Attached', 'Frozen', 'Reserved'])(
+    'that is %s may be held by the machine although it names nobody',
+    async (diskState) => {
+      expect(await ask(said({ diskState }))).toBe('held');
+    },
+  );
 
-  it('says what it says, and nothing about a disk of nobody knows what state', async () => {
+  it('is what each disk says, and a disk in an unknown state says nothing', async () => {
     expect(await ask(said({ diskState: 'Unattached' }))).toBe('released');
     expect(await ask(said({ diskState: 'SomethingNew' }))).toBe('none');
     expect(await ask(said({}))).toBe('none');
@@ -169,13 +168,13 @@ describe('a witness', () => {
     },
   );
 
-  it('is an error if ARM says anything else', async () => {
+  it('is an error if ARM gives another error', async () => {
     await expect(ask(failing('SubscriptionNotFound'))).rejects.toBeInstanceOf(Refused);
     await expect(ask(failing('AuthorizationFailed', 403))).rejects.toBeInstanceOf(PermissionDenied);
     await expect(ask(failing('AuthorizationFailed', 403))).rejects.toThrow(/^disks\/read returned AuthorizationFailed/);
   });
 
-  it('is an error if the answer is about another disk, or has another form', async () => {
+  it('is an error if the answer is about another disk, or in another form', async () => {
     for (const clients of [
       answering(200, { id: `${disk}-other`, location, properties: { diskState: 'Unattached' } }),
       answering(200, { location, properties: { diskState: 'Unattached' } }),
@@ -187,11 +186,11 @@ describe('a witness', () => {
   });
 });
 
-describe('the view of disks for a diagnosis', () => {
+describe('what a diagnosis reads about disks', () => {
   const volume = { driver: 'disk.csi.azure.com', handle: disk };
   const view = (clients: ReturnType<typeof answering>) => viewDisks(clients, [volume, volume], patient());
 
-  it('says what each says about itself', async () => {
+  it('is what each disk says about itself', async () => {
     const lastOwnershipUpdateTime = '2026-11-21T08:00:00.000Z';
     const held = said(
       { diskState: 'Attached', maxShares: 2, LastOwnershipUpdateTime: lastOwnershipUpdateTime },
@@ -214,7 +213,7 @@ describe('the view of disks for a diagnosis', () => {
     expect(await view(failing('ResourceNotFound'))).toEqual([unknown]);
   });
 
-  it('leaves out disks of another subscription and volumes of another driver', async () => {
+  it('omits disks of another subscription and volumes of another driver', async () => {
     const foreign = { ...volume, handle: disk.replace(subscription.toLowerCase(), 'another') };
     const others = [foreign, { driver: 'file.csi.azure.com', handle: disk }];
     expect(await viewDisks(said({ diskState: 'Unattached' }), others, patient())).toEqual([]);

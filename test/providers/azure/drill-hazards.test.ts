@@ -3,7 +3,7 @@ import { azureClients } from '../../../providers/azure/client.ts';
 import { azureDrill } from '../../../providers/azure/drill.ts';
 import { openCloudServer } from '../../../sandbox/cloud-server.ts';
 
-/** What speaks against stopping a machine of Azure in a drill, in the words of ARM. */
+/** Reasons against stopping a machine of Azure in a drill, as ARM shows them. */
 
 const SUBSCRIPTION = '11112222-3333-4444-8555-666677778888';
 const COMPUTE = `/subscriptions/${SUBSCRIPTION}/resourcegroups/mc_pool/providers/microsoft.compute`;
@@ -68,6 +68,6 @@ it.each<[string, Answers, readonly unknown[]]>([
     { actions: ['Microsoft.Compute/*/read', 'Microsoft.Compute/virtualMachines/powerOff/action'] },
     [`-: these credentials do not have Microsoft.Compute/virtualMachines/start/action on ${VM}`],
   ],
-])('a drill on Azure knows of %s', async (_case, answers, expected) =>
+])('a drill on Azure checks this: %s', async (_case, answers, expected) =>
   expect(await hazardsOf(answers)).toEqual(expected),
 );

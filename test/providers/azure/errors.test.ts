@@ -26,7 +26,7 @@ it.each([
   'RequestTimeout',
   'RetryableError',
   'TooManyRequests',
-])('%s ends by itself', (code) => {
+])('%s means a problem that ends by itself', (code) => {
   const caught = rest({ code, statusCode: 409 });
   expect(toCloudfenceError(caught, CALL)).toBeInstanceOf(Unavailable);
   expect(toCloudfenceError(caught, CALL).cause).toBe(caught);
@@ -45,18 +45,18 @@ it.each([
   [499, Refused],
   [500, Unavailable],
   [503, Unavailable],
-])('an unknown code with status %i is judged by the status', (statusCode, kind) => {
+])('an unknown code with status %i means what the status means', (statusCode, kind) => {
   const caught = rest({ code: 'SomethingNew', statusCode });
   expect(toCloudfenceError(caught, CALL)).toBeInstanceOf(kind);
   expect(toCloudfenceError(caught, CALL).cause).toBe(caught);
 });
 
-it('an error of Cloudfence stays as it is', () => {
+it('an error of Cloudfence is not converted', () => {
   const ours = new Refused('no');
   expect(toCloudfenceError(ours, CALL)).toBe(ours);
 });
 
-it('ARM has declined only with a code and a status of 4xx', () => {
+it('ARM has declined only if the answer has a code and a status of 4xx', () => {
   expect(declinedWith(rest({ code: 'Gone', statusCode: 400 }))).toEqual({ status: 400, code: 'Gone' });
   expect(declinedWith(rest({ code: 'Gone', statusCode: 499 }))).toEqual({ status: 499, code: 'Gone' });
   const others = [
@@ -70,16 +70,16 @@ it('ARM has declined only with a code and a status of 4xx', () => {
   expect(others.map(declinedWith)).toEqual(others.map(() => null));
 });
 
-it('the code is ARM’s own only if there was an answer', () => {
+it('a code counts as ARM’s only if there was an answer', () => {
   expect(errorCodeOf(rest({ code: 'Gone', statusCode: 500 }))).toBe('Gone');
   expect(errorCodeOf(rest({ statusCode: 500 }))).toBeNull();
   expect(errorCodeOf(rest({ code: 'ECONNRESET' }))).toBeNull();
   expect(errorCodeOf('a text')).toBeNull();
 });
 
-describe('credentials without a token', () => {
+describe('credentials that give no token', () => {
   it.each(['AuthenticationError', 'AuthenticationRequiredError', 'CredentialUnavailableError'])(
-    '%s denies, and its first line says why',
+    'are a denial with the first line of the reason: %s',
     (name) => {
       const caught = noToken(name, 'no variables\nheaders: x');
       expect(toCloudfenceError(caught, CALL)).toBeInstanceOf(PermissionDenied);
@@ -88,7 +88,7 @@ describe('credentials without a token', () => {
     },
   );
 
-  it('a whole chain denies, and says what to do', () => {
+  it('are a denial that says what to do, if a whole chain failed', () => {
     const caught = noToken('AggregateAuthenticationError', 'a page');
     expect(toCloudfenceError(caught, CALL)).toBeInstanceOf(PermissionDenied);
     expect(said(caught)).toBe(
@@ -108,8 +108,8 @@ describe('credentials without a token', () => {
   });
 });
 
-describe('the words for people', () => {
-  it('keep the first line of what ARM says', () => {
+describe('the message of an error', () => {
+  it('contains the first line of ARM’s answer', () => {
     expect(said(rest({ code: 'Gone', statusCode: 404 }, 'The VM is gone.\nbody'))).toBe(
       `${CALL} returned Gone: The VM is gone.`,
     );
@@ -117,13 +117,13 @@ describe('the words for people', () => {
     expect(said(rest({ statusCode: 502 }, '<html>'))).toBe(`${CALL} returned status 502`);
   });
 
-  it('quote nothing that cannot be read', () => {
+  it('quotes nothing that cannot be read', () => {
     const unreadable = `${CALL} returned an answer that cannot be read`;
     expect(said(rest({ code: 'PARSE_ERROR', statusCode: 200 }, 'the whole body'))).toBe(unreadable);
     expect(said(new SyntaxError('<html>'))).toBe(unreadable);
   });
 
-  it('name the host that did not answer', () => {
+  it('names the host that did not answer', () => {
     const request = { url: 'https://management.azure.com/subscriptions' };
     expect(said(rest({ code: 'ECONNRESET', request }))).toBe(
       `${CALL} got no response: ECONNRESET management.azure.com`,
@@ -187,7 +187,7 @@ describe('in a sentence of the Azure Disk CSI driver', () => {
     expect(driverFaultOf(sentence)).toBe(fault);
   });
 
-  it('a known code counts more than the driver’s own words', () => {
+  it('a known code counts more than the words of the driver', () => {
     expect(driverFaultOf('disk d is in ToBeDetached state: ERROR CODE: TooManyRequests')).toBe('throttled');
   });
 });

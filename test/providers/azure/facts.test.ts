@@ -8,7 +8,7 @@ import {
   unknownMachineFacts,
 } from '../../../providers/azure/power.ts';
 
-/** What becomes of an answer of ARM, field by field. */
+/** What Cloudfence reads from an answer of ARM, field by field. */
 
 const machine = '/subscriptions/s/resourcegroups/g/providers/microsoft.compute/virtualmachines/db-0';
 const HANDED_OVER = new Date('2026-11-21T08:00:00.000Z');
@@ -32,7 +32,7 @@ const provisioned = (code = 'ProvisioningState/succeeded', power = 'PowerState/d
   vmWith([], { instanceView: { statuses: [{ code: power }, { code, time: PROVISIONED }] } });
 
 describe('the facts about a machine that ARM knows', () => {
-  it('are as few as the answer', () => {
+  it('are empty for an empty answer', () => {
     expect(factsOf({ location: 'westeurope' })).toEqual({
       machine,
       incarnation: null,
@@ -58,14 +58,14 @@ describe('the facts about a machine that ARM knows', () => {
     });
   });
 
-  it('prove nothing about a machine without a vmId, whatever its statuses and its disk say', () => {
+  it('are no proof about a machine without a vmId, whatever its statuses and its disk say', () => {
     const { vmId: _, ...nameless } = vmWith(['PowerState/deallocated', 'ProvisioningState/succeeded']);
     const facts = factsOf(nameless, disk({ diskState: 'Reserved', lastOwnershipUpdateTime: HANDED_OVER }));
     expect(facts).toMatchObject({ incarnation: null, power: 'unknown', generation: null });
     expect(facts).not.toHaveProperty('offUnderOperation');
   });
 
-  it('keep the vmId and the time at which the machine was made', () => {
+  it('contain the vmId and the time at which the machine was created', () => {
     expect(factsOf(vmWith([])).incarnation).toEqual({ id: 'id-1', made: null });
     expect(factsOf(vmWith([], { timeCreated: PROVISIONED })).incarnation).toEqual({
       id: 'id-1',
@@ -87,7 +87,7 @@ describe('the facts about a machine that ARM knows', () => {
     expect({ power, ...(offUnderOperation !== undefined && { offUnderOperation }) }).toEqual(expected);
   });
 
-  it('count an OS disk that is frozen or held as a sign of hibernation', () => {
+  it('count a frozen or held OS disk as a sign of hibernation', () => {
     const off = vmWith(['PowerState/deallocated']);
     const able = vmWith(['PowerState/deallocated'], { additionalCapabilities: { hibernationEnabled: true } });
     expect(factsOf(off, disk({ diskState: 'Frozen' })).power).toBe('suspended');
@@ -96,14 +96,14 @@ describe('the facts about a machine that ARM knows', () => {
     expect(factsOf(able).power).toBe('suspended');
   });
 
-  it('tell boots apart by the handover of the OS disk, and such a generation does not drift', () => {
+  it('distinguish boots by the time of the OS disk, if it has one, and then the generation does not drift', () => {
     const facts = factsOf(provisioned(), OWNED);
     expect(facts.generation).toBe('id-1 handed over 2026-11-21T08:00:00.000Z');
     expect(facts).not.toHaveProperty('generationDrifts');
     expect(facts.evidence).toMatchObject({ handedOver: '2026-11-21T08:00:00.000Z' });
   });
 
-  it('tell boots apart by the last operation without a handover, and such a generation drifts', () => {
+  it('distinguish boots by the last operation if there is no such time, and then the generation drifts', () => {
     for (const none of [null, disk()]) {
       const facts = factsOf(provisioned(), none);
       expect(facts.generation).toBe('id-1 provisioned 2026-11-21T09:00:00.000Z');
@@ -120,7 +120,7 @@ describe('the facts about a machine that ARM knows', () => {
     ['PowerState/stopped', null],
     ['PowerState/starting', null],
     ['PowerState/deallocating', null],
-  ])('know since when %s only if the handover of the disk tells', (code, since) => {
+  ])('know since when %s only if the OS disk shows the time', (code, since) => {
     expect(factsOf(provisioned('ProvisioningState/succeeded', code), OWNED).since).toBe(since);
     expect(factsOf(provisioned('ProvisioningState/succeeded', code)).since).toBeNull();
   });
@@ -144,11 +144,11 @@ describe('the facts about a machine that ARM knows', () => {
     expect(factsOf(vmWith([], change)).zone).toBe(zone);
   });
 
-  it('name no zone without its location', () => {
+  it('name no zone if there is no location', () => {
     expect(factsOf({ vmId: 'id-1', zones: ['2'] }).zone).toBeNull();
   });
 
-  it('carry what ARM said as evidence', () => {
+  it('contain what ARM said as evidence', () => {
     const facts = factsOf(
       vmWith(['PowerState/Deallocated', 'ProvisioningState/succeeded', 'HibernationState/Hibernated']),
       disk({ diskState: 'Reserved' }),
@@ -167,12 +167,12 @@ describe('the facts about a machine that ARM knows', () => {
 });
 
 describe('the statuses of a machine', () => {
-  it('are evidence of a contradiction if two of one kind differ', () => {
+  it('show a contradiction in the evidence if two of one kind differ', () => {
     const facts = factsOf(vmWith(['PowerState/running', 'PowerState/deallocated']));
     expect(facts).toMatchObject({ power: 'unknown', evidence: { power: 'contradictory' } });
   });
 
-  it('are those of their kind alone', () => {
+  it('are only those of their kind', () => {
     expect(statusesOf(vmWith(['PowerState/running', 'XPowerState/stopped', 'OSState/generalized']))).toEqual({
       power: 'running',
       provisioning: 'succeeded',
@@ -182,7 +182,7 @@ describe('the statuses of a machine', () => {
     expect(statusesOf(provisioned('ProvisioningState/updating')).provisionedAt).toBe(PROVISIONED.getTime());
   });
 
-  it('pass over a status without a code', () => {
+  it('may contain one without a code, which is ignored', () => {
     const vm = vmWith([], { instanceView: { statuses: [{}, { code: 'PowerState/running' }] } });
     expect(statusesOf(vm).power).toBe('running');
     expect(statusesOf(vmWith([], { instanceView: {} })).power).toBeNull();
@@ -194,13 +194,13 @@ describe('the statuses of a machine', () => {
     ['Succeeded', 'ProvisioningState/Updating', 'updating'],
     ['Updating', 'ProvisioningState/succeeded', 'updating'],
   ])(
-    'join the model (%s) and the view (%s): the operation has succeeded only if neither denies it',
+    'of the model (%s) and of the view (%s) both have to allow that the operation has succeeded',
     (model, view, is) => {
       expect(statusesOf(vmWith([view], { provisioningState: model })).provisioning).toBe(is);
     },
   );
 
-  it('know no operation if the model names none', () => {
+  it('contain no operation if the model names none', () => {
     const { provisioningState: _, ...vm } = vmWith(['ProvisioningState/succeeded']);
     expect(statusesOf(vm).provisioning).toBeNull();
   });

@@ -8,7 +8,7 @@ import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
 import { azureWorld, cloudOf, MINUTE, patient } from '../../sandbox/azure/azure-world.ts';
 import { granted } from '../../permits.ts';
 
-/** Every order would be accepted, so a rejected one never left. */
+/** Every call would be accepted, so a rejected one was never sent. */
 
 /** A machine that has the name of one that is gone, and holds its disk. */
 const successor = (wanted: Wanted) => {
@@ -26,8 +26,8 @@ const successor = (wanted: Wanted) => {
   return { world, machine, disk, former, cloud: cloudOf(world) };
 };
 
-describe('an order for a machine whose name another machine has now', () => {
-  it.each(['plain', 'forced'] as const)('takes no disk from the other machine (%s)', async (mode) => {
+describe('a call for a machine whose name another machine has now', () => {
+  it.each(['plain', 'forced'] as const)('detaches no disk from the other machine (%s)', async (mode) => {
     const { world, machine, disk, former, cloud } = successor({ power: 'deallocated' });
     for (const target of [former, { machine, incarnation: null }]) {
       await expect(cloud.detach(target, disk, mode, granted, patient())).rejects.toBeInstanceOf(Refused);
@@ -53,7 +53,7 @@ describe('an order for a machine whose name another machine has now', () => {
     expect(machineIn(world, machine)?.power).toBe('running');
   });
 
-  it('is done if its disk is free, or another machine’s, whichever machine has the name', async () => {
+  it('counts as done if its disk is free, or held by another machine, whichever machine has the name', async () => {
     const { world, machine, former, cloud } = successor({});
     const other = addMachine(world);
     const [free, elsewhere] = [addDisk(world), addDisk(world, {}, { machine: other })];

@@ -15,7 +15,7 @@ const world = () => {
 };
 
 describe('the holders of disks', () => {
-  it('are named by each disk: none by a free disk, all by a shared one', async () => {
+  it('are read from each disk: none for a free disk, all for a shared one', async () => {
     const { world: azure, machine, volume, holders } = world();
     const other = addMachine(azure);
     const [held, free] = [addDisk(azure, {}, { machine }), addDisk(azure)];
@@ -34,7 +34,7 @@ describe('the holders of disks', () => {
     ]);
   });
 
-  it('are unknown for another driver’s volume and for a disk that is not found', async () => {
+  it('are unknown for a volume of another driver, and for a disk that is not found', async () => {
     const { world: azure, volume, holders } = world();
     const disk = addDisk(azure);
     expect(
@@ -66,7 +66,7 @@ describe('the holders of disks', () => {
     expect(machinesHoldingDisk({ location: 'westeurope', ...disk })).toEqual(by);
   });
 
-  it('are not invented if Azure does not answer', async () => {
+  it('are an error if Azure does not answer', async () => {
     const { world: azure, machine, volume, holders } = world();
     const disk = addDisk(azure, {}, { machine });
     addFault(azure.parts.azure, { mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 } });

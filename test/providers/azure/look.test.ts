@@ -9,7 +9,7 @@ import { azureWorld, clientsOf, cloudOf, MINUTE, NOW, patient, prefix } from '..
 const look = (world: AzureCloudWorld, machines: readonly string[], disks = false) =>
   cloudOf(world).look(machines, { disks }, patient());
 
-/** The same without the SDK's retries, which take real time. */
+/** The same without the retries of the SDK, which take real time. */
 const lookOnce = (world: AzureCloudWorld, machines: readonly string[], disks = false) => {
   const clients = clientsOf(world);
   return cloudOf(world, {
@@ -29,7 +29,7 @@ const after = (
 };
 
 describe('a look at machines of Azure', () => {
-  it('says what ARM said, in evidence and in facts', async () => {
+  it('returns what ARM said, as evidence and as facts', async () => {
     const world = azureWorld();
     const id = addMachine(world, {
       name: 'Db-0',
@@ -74,7 +74,7 @@ describe('a look at machines of Azure', () => {
     ]);
   });
 
-  it('uses the time of the last operation if the OS disk gives none, and nothing if neither does', async () => {
+  it('uses the time of the last operation if the OS disk gives none, and no generation if neither does', async () => {
     const world = azureWorld();
     const id = addMachine(world, { power: 'deallocated' });
     const [osDisk] = disksOf(world, id);
@@ -90,7 +90,7 @@ describe('a look at machines of Azure', () => {
     expect(await look(world, [updating])).toMatchObject([{ generation: null }]);
   });
 
-  it('answers for each of many machines, including unknown and foreign ones', async () => {
+  it('answers about each of many machines, including unknown and foreign ones', async () => {
     const world = azureWorld();
     const known = Array.from({ length: 30 }, () => addMachine(world));
     const gone = [known[3], known[29]].flatMap((id) => id ?? []);
@@ -122,7 +122,7 @@ describe('a look at machines of Azure', () => {
     ]);
   });
 
-  it('reads the machine’s current OS disk, whichever it had before', async () => {
+  it('reads the present OS disk of the machine, whichever it had before', async () => {
     const world = azureWorld();
     const cloud = cloudOf(world);
     const id = addMachine(world);
@@ -137,7 +137,7 @@ describe('a look at machines of Azure', () => {
     );
   });
 
-  it('leaves a disk alone if it does not confirm what the machine says', async () => {
+  it('keeps a disk that does not confirm what the machine says', async () => {
     const world = azureWorld();
     const id = addMachine(world);
     addDisk(world, {}, { machine: id });
@@ -155,7 +155,7 @@ describe('a look at machines of Azure', () => {
 });
 
 describe('a look that ARM does not answer', () => {
-  it('is retried by the SDK when throttled', async () => {
+  it('is repeated by the SDK if ARM throttles it', async () => {
     const world = azureWorld();
     const id = addMachine(world);
     addFault(world.parts.azure, { mishap: throttled });
@@ -171,7 +171,7 @@ describe('a look that ARM does not answer', () => {
     ['InvalidAuthenticationToken', 401, PermissionDenied],
     ['SomethingNew', 400, Refused],
     ['SomethingNew', 404, Refused],
-  ])('is an error and never a state (%s, %i)', async (code, status, expected) => {
+  ])('is an error and no power state (%s, %i)', async (code, status, expected) => {
     const world = azureWorld();
     const id = addMachine(world);
     addFault(world.parts.azure, { mishap: { kind: 'error', code, status } });
@@ -206,12 +206,12 @@ describe('a look that ARM does not answer', () => {
       /no token: no identity$/,
     ],
     [
-      'a whole chain, in ours',
+      'a whole chain, in the words of Cloudfence',
       'AggregateAuthenticationError',
       'chain failed\nHeaders: {"x": "secret"}',
       /no token: run `az login`/,
     ],
-  ])('is denied if there is no token to ask with, of %s', async (_, name, message, says) => {
+  ])('is denied if there is no token, of %s', async (_, name, message, says) => {
     const world = azureWorld();
     const getToken = async () => Promise.reject(Object.assign(new Error(message), { name }));
     const failure = cloudOf(world, clientsOf(world, { credential: { getToken } })).look(

@@ -11,8 +11,8 @@ import { malformedJson, type Malformed } from '../malformed.ts';
 import { openStandIn, type StandIn } from '../stand-in.ts';
 
 /**
- * Hundreds of answers that ARM never gives, read by the SDK from a socket. The machines run and hold their disks all
- * the time.
+ * Hundreds of answers that ARM never gives. The SDK reads them from a socket. All the time, the machines run and hold
+ * their disks.
  */
 
 const world = azureWorld();
@@ -62,7 +62,7 @@ describe('no malformed answer', () => {
     );
   });
 
-  it('makes a disk free that a machine holds, nor a disk that is unknown', async () => {
+  it('makes a disk free that a machine holds, or a disk that is unknown', async () => {
     const proven = cloud();
     await fc.assert(
       fc.asyncProperty(

@@ -16,7 +16,7 @@ describe('names of Nodes on Azure', () => {
     expect(candidateNodeNames(machine)).toEqual(names);
   });
 
-  it('tell what the machine’s ID may have been, in the group of the disk', () => {
+  it('lead to the machine’s possible ID, in the resource group of the disk', () => {
     expect(machinesNamed('aks-pool-vmss00000a', volume)).toEqual([
       `${PLACE}/virtualmachinescalesets/aks-pool-vmss/virtualmachines/10`,
       `${PLACE}/virtualmachines/aks-pool-vmss00000a`,
@@ -24,7 +24,7 @@ describe('names of Nodes on Azure', () => {
     expect(machinesNamed('db-0', volume)).toEqual([`${PLACE}/virtualmachines/db-0`]);
   });
 
-  it('tell nothing for a volume of another driver', () => {
+  it('lead to nothing for a volume of another driver', () => {
     expect(machinesNamed('db-0', { driver: 'file.csi.azure.com', handle: volume.handle })).toEqual([]);
   });
 });

@@ -62,7 +62,7 @@ describe('a power-off', () => {
     expect(machineIn(world, target.machine)?.power).toBe('running');
   });
 
-  it('is an error when ARM declines it', async () => {
+  it('fails if ARM declines it', async () => {
     const { world, machine, target } = powered();
     addFault(world.parts.azure, { call: 'machine.powerOff', mishap: { kind: 'error', code: 'Conflict', status: 409 } });
     const conflict = cloudOf(world).powerOff(target, granted, patient());
@@ -77,8 +77,8 @@ describe('a power-off', () => {
   });
 });
 
-describe('a scale set in place of a machine', () => {
-  it('is expanded to its machines over pages; everything else stays as it is', async () => {
+describe('a scale set that is named in place of a machine', () => {
+  it('is replaced by its machines, page by page, and everything else stays as it is', async () => {
     const world = azureWorld({ pageSize: 2 });
     const instances = Array.from({ length: 5 }, () => addMachine(world, { set: 'Pool' }));
     addMachine(world, { set: 'other' });
@@ -110,7 +110,7 @@ describe('a scale set in place of a machine', () => {
     expect(calls).toBeLessThan(110);
   });
 
-  it('has no machines if it is gone, and stays as it is if it is of another subscription', async () => {
+  it('has no machines if it is gone, and is not replaced if it belongs to another subscription', async () => {
     const world = azureWorld();
     addMachine(world, { set: 'Pool' });
     const set = `${prefix}/virtualmachinescalesets/nothing`;

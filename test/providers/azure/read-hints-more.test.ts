@@ -15,7 +15,7 @@ const action = (operationName: string, resourceUri = VM) => ({
   data: { operationName, resourceUri },
 });
 
-describe('events that are understood and name no machine of ours', () => {
+describe('events that are understood and name no machine', () => {
   it.each([
     ['an action on something else', json('arm-ResourceActionSuccess.eventgrid-schema.docs.json'), /listKeys/],
     [
@@ -94,13 +94,13 @@ describe('an unreadable event', () => {
     ['a text that starts with them', cut.slice(cut.indexOf('"claims"'))],
     ['the same in base64', Buffer.from(cut).toString('base64')],
     ['old payloads', [{ ...json('arm-vm-deallocate.old-strings.derived.json')[0], eventType: 'com.example.other' }]],
-  ])('never shows who caused it: %s', (_, raw) => {
+  ])('never shows who caused the event: %s', (_, raw) => {
     const { faults } = readHints(raw);
     expect(faults).not.toEqual([]);
     for (const one of faults) expect(JSON.stringify(one)).not.toMatch(person);
   });
 
-  it('is never ignored in silence and never throws', () => {
+  it('is never ignored silently, and never throws', () => {
     const event = json('health-vm-unavailable.derived.json');
     const wrapped = fc.oneof(
       fc.jsonValue(),
@@ -138,7 +138,7 @@ describe('the validation handshake of a subscription', () => {
     });
   });
 
-  it('is recognized only as such', () => {
+  it('is recognized only in its exact form', () => {
     expect(post(json('arm-vm-deallocate.derived.json'))).toBeNull();
     expect(post(null)).toBeNull();
     expect(handshakeAnswer({ method: 'OPTIONS', headers: {}, body: null })).toBeNull();

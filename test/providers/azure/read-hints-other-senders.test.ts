@@ -30,7 +30,7 @@ describe('hints in the events of other Azure senders', () => {
     });
   });
 
-  it('are absent if a resource of another kind is deleted', () => {
+  it('are none if a resource of another kind is deleted', () => {
     expect(readHints(json('resources-Deleted.cloudevents-schema.docs.json'))).toEqual(
       aside(/resource-deleted\) that names no machine but .*storageAccounts/),
     );
@@ -46,7 +46,7 @@ describe('hints in the events of other Azure senders', () => {
 });
 
 describe('an operation of ARM', () => {
-  it('is about its subject if its resource is not a machine, and the other way round', () => {
+  it('concerns its subject if its resource is not a machine, or the other way round', () => {
     expect(summary(action(deallocated, { resourceUri: `${VM}/deallocate` }))).toEqual([[VM, 'arm-deallocate']]);
     const { subject: _, ...withoutSubject } = action(deallocated, { resourceUri: VM });
     expect(summary(withoutSubject)).toEqual([[VM, 'arm-deallocate']]);
@@ -69,7 +69,7 @@ describe('an operation of ARM', () => {
     ).toEqual([[VM, 'arm-deallocate']]);
   });
 
-  it('on a member of a flexible scale set is about the virtual machine', () => {
+  it('on a member of a flexible scale set concerns the virtual machine', () => {
     const resourceUri = `${SET}/virtualMachines/aks-Pool-vmss_df53ee36`;
     const operationName = 'Microsoft.Compute/virtualMachineScaleSets/virtualMachines/deallocate/action';
     expect(summary(action(operationName, { resourceUri }))).toEqual([
@@ -80,7 +80,7 @@ describe('an operation of ARM', () => {
     ]);
   });
 
-  it('names nothing that would lead elsewhere in a URL', () => {
+  it('names nothing that would change the path of a URL', () => {
     for (const name of ['..', 'db?x=1', 'db#x', '..%2f..%2fdisks', 'a\\b'])
       expect(readHints({ resourceId: VM.replace('db-0', name) }).hints).toEqual([]);
   });
@@ -89,7 +89,7 @@ describe('an operation of ARM', () => {
 describe('records of the activity log', () => {
   const [streamed] = json('activity-log-streamed-deallocate.derived.json').records;
 
-  it('are not a person’s orders, although they name a resource', () => {
+  it('are not requests by a person, although they name a resource', () => {
     expect(readHints({ ...streamed, operationName: 'MICROSOFT.COMPUTE/VIRTUALMACHINES/READ' })).toEqual(
       aside(/VIRTUALMACHINES\/READ/),
     );
@@ -102,7 +102,7 @@ describe('records of the activity log', () => {
     ).toEqual(aside(/LISTKEYS/));
   });
 
-  it('are read as they are listed, and those of resource health as well', () => {
+  it('are read as a list shows them, also for resource health', () => {
     const listed = {
       resourceId: VM,
       operationName: { value: deallocated, localizedValue: 'Deallocate' },
@@ -163,7 +163,7 @@ describe('alerts', () => {
     ]);
   });
 
-  it('on a metric have a schema of their own, and most metrics say nothing', () => {
+  it('on a metric have their own schema, and most of them name no machine', () => {
     const metric = (metricName: string) => ({
       schemaId: 'AzureMonitorMetricAlert',
       data: {
@@ -176,7 +176,7 @@ describe('alerts', () => {
     expect(readHints(metric('Percentage CPU'))).toEqual(aside(/something else/));
   });
 
-  it('of other schemas are one fault with its remedy', () => {
+  it('in other schemas are one fault with its remedy', () => {
     expect(readHints({ schemaId: 'Microsoft.Insights/LogAlert', data: {} }).faults).toMatchObject([
       {
         where: '$.schemaId',
@@ -199,7 +199,7 @@ describe('a CloudEvent in binary mode', () => {
     expect(summary(event)).toEqual([[VM, 'arm-deallocate']]);
   });
 
-  it('is a fault of its data if that is unreadable, and of no other body', () => {
+  it('is a fault only if its own data cannot be read', () => {
     expect(readHints(toStructuredEvent({ ...headers, 'ce-subject': '100%' }, 'nonsense')).faults).toMatchObject([
       { where: '$.data' },
     ]);

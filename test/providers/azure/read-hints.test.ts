@@ -27,7 +27,7 @@ describe('hints in the events of Azure', () => {
     });
   });
 
-  it('reads the published samples with their placeholders', () => {
+  it('are read in the published samples with their placeholders', () => {
     const docs =
       '/subscriptions/{subscription-id}/resourcegroups/{rg-name}/providers/microsoft.compute/virtualmachines/{vm-name}';
     expect(summary(json('health-AvailabilityStatusChanged.eventgrid-schema.docs.json'))).toEqual([
@@ -38,7 +38,7 @@ describe('hints in the events of Azure', () => {
     ]);
   });
 
-  it('carries the id of the event and when it happened', () => {
+  it('contain the id of the event and the time at which it happened', () => {
     expect(readHints(json('arm-vm-delete.derived.json')).hints).toMatchObject([
       { eventId: '19a69642-1aad-4a96-a5ab-8d05494513ce', time: Date.UTC(2018, 6, 19, 19, 24, 12, 763) },
     ]);
@@ -47,7 +47,7 @@ describe('hints in the events of Azure', () => {
     ]);
   });
 
-  it('reads the resource of an alert wherever it is', () => {
+  it('name the resource of an alert wherever it is', () => {
     const operationName = 'Microsoft.Compute/virtualMachines/powerOff/action';
     const health = {
       eventSource: 'ResourceHealth',
@@ -72,9 +72,12 @@ describe('hints in the events of Azure', () => {
     ).toEqual([[VM, 'alert-power-off']]);
   });
 
-  it.each([VM, INSTANCE, SET, `azure://${VM.toUpperCase()}`])('reads a machine named by hand: %s', (resourceId) => {
-    expect(summary({ resourceId })).toEqual([[resourceId.toLowerCase().replace('azure://', ''), 'by-hand']]);
-  });
+  it.each([VM, INSTANCE, SET, `azure://${VM.toUpperCase()}`])(
+    'name a machine that a person names: %s',
+    (resourceId) => {
+      expect(summary({ resourceId })).toEqual([[resourceId.toLowerCase().replace('azure://', ''), 'by-hand']]);
+    },
+  );
 });
 
 describe('wrappers of events', () => {
@@ -96,13 +99,13 @@ describe('wrappers of events', () => {
     expect(summary(raw)).toEqual([[VM, 'arm-deallocate']]);
   });
 
-  it('keeps the good entries of a batch and names the bad ones by their place', () => {
+  it('keep the good entries of a batch, and name the bad ones by their place', () => {
     const reading = readHints([{ ...event, data: {} }, event]);
     expect(reading.hints).toHaveLength(1);
     expect(reading.faults).toMatchObject([{ where: '$[0].data.operationName' }]);
   });
 
-  it('keeps the good lines and names the bad one', () => {
+  it('keep the good lines, and name the bad one', () => {
     const reading = readHints(`${body}\nnonsense`);
     expect(reading.hints).toHaveLength(1);
     expect(reading.faults).toMatchObject([{ where: '$(line 2)' }]);

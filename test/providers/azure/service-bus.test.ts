@@ -4,7 +4,7 @@ import { createSender, type SendMessage } from '../../../providers/azure/rest.ts
 import { credential } from '../../sandbox/azure/azure-world.ts';
 import { openStandIn, type Answered, type Request, type StandIn } from '../stand-in.ts';
 
-/** The part of a queue's protocol that sending needs. */
+/** The part of the protocol of a queue that sending needs. */
 const taken: object[] = [];
 const take = ({ method, url, headers, body }: Request): Answered => {
   if (url !== '/events/messages') return { status: 401 };
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => queue.close());
 
-it('sends a text with its earliest delivery time, and its properties in quotes', async () => {
+it('a text is sent with its earliest delivery time, and its properties are quoted', async () => {
   await send('events', { text: '{"a":1}', notBefore: Date.UTC(2026, 0, 2, 3, 4, 5), properties: {} });
   await send('events', { text: 'nonsense', notBefore: null, properties: { reason: 'not "JSON": ümlaut\nin line 2' } });
   expect(taken).toEqual([
@@ -35,7 +35,7 @@ it('sends a text with its earliest delivery time, and its properties in quotes',
   ]);
 });
 
-it('reports a missing permission by its name', async () => {
+it('a missing permission is reported by its name', async () => {
   await expect(send('others', { text: '', notBefore: null, properties: {} })).rejects.toThrow(PermissionDenied);
   await expect(send('others', { text: '', notBefore: null, properties: {} })).rejects.toThrow(
     /messages\/send\/action returned/,

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { stage } from '../../../providers/azure/plugin/stage.ts';
 import { seenCluster } from '../seen-cluster.ts';
 
-/** What `init` makes of clusters on Azure. The names are those that `az aks get-credentials` writes. */
+/** What `init` derives from clusters on Azure. The names are those that `az aks get-credentials` writes. */
 
 const SUBSCRIPTION = '11112222-3333-4444-8555-666677778888';
 const id = `/subscriptions/${SUBSCRIPTION}/resourcegroups/mc_rg_blue_westeurope/providers/microsoft.compute/virtualmachinescalesets/pool/virtualmachines/0`;
@@ -13,7 +13,7 @@ const machine = {
 };
 const AKS = { host: 'blue-dns-1a2b.hcp.westeurope.azmk8s.io:443', machines: [machine] };
 
-it('finds the resource group of an AKS cluster in the name of the user', () => {
+it('init reads the resource group of an AKS cluster from the name of the user', () => {
   const cluster = seenCluster({ ...AKS, kubeconfigUser: 'clusterUser_rg-of_people_blue' });
   expect(stage.access(cluster, [cluster])).toMatchObject({
     managed: 'AKS',
@@ -21,12 +21,12 @@ it('finds the resource group of an AKS cluster in the name of the user', () => {
   });
 });
 
-it('finds it in the label of its Nodes', () => {
+it('init reads the resource group of an AKS cluster from the label of its Nodes', () => {
   const cluster = seenCluster(AKS);
   expect(stage.access(cluster, [cluster])).toMatchObject({ entry: { aks: { resourceGroup: 'rg' } } });
 });
 
-it('takes subscription and groups from the machines, and the location from the API server', () => {
+it('init reads subscription and groups from the machines, and the location from the API server', () => {
   const cluster = seenCluster(AKS);
   expect(stage.values([cluster])).toMatchObject([
     { key: 'subscription', value: SUBSCRIPTION },
@@ -37,7 +37,7 @@ it('takes subscription and groups from the machines, and the location from the A
   expect(stage.steps('prod', [cluster], 'checkout').join('\n')).not.toContain('keyvault');
 });
 
-it('without a machine, names what to write, and makes no command of it', () => {
+it('init writes no command if there is no machine, and names what to fill in', () => {
   const cluster = seenCluster({});
   expect(stage.values([cluster]).map(({ key, value }) => [key, value])).toEqual([
     ['subscription', null],

@@ -4,12 +4,12 @@ import { registeredClouds } from '../../../app/clouds.ts';
 import type { ParsedEvent } from '../../../fencing/model/cloud.ts';
 import { readHints as readAws } from '../../../providers/aws/events/read-hints.ts';
 
-/** The author of an event decides neither how long it takes to read nor how much is reported about it. */
+/** The author of an event can neither make it slow to read nor make its report long. */
 
 const told = ({ hints, faults, ignored }: ParsedEvent): number => JSON.stringify([hints, faults, ignored]).length;
 const MIB = 1024 * 1024;
 
-/** Made once for all readers: packing these takes longer than reading them. */
+/** Created once for all readers, because to compress these takes longer than to read them. */
 const texts: readonly (readonly [string, string])[] = [
   ['letters', 'a'.repeat(10 * MIB)],
   ['base64 of nothing', Buffer.alloc(7 * MIB, 'x').toString('base64')],
@@ -51,24 +51,24 @@ describe.each(await registeredClouds())('the reader of $name', ({ readHints: rea
     expect(told(reading)).toBeLessThan(20_000);
   });
 
-  it('reads ten megabytes of bytes as it reads their text, within the time of a test', () => {
+  it('reads ten megabytes of bytes as quickly as their text', () => {
     const text = 'x'.repeat(10 * MIB);
     expect(read(Buffer.from(text))).toEqual(read(text));
   });
 
-  it('reports a few of many faults and the number of the others', () => {
+  it('reports a few of many faults, and the number of the others', () => {
     const { faults } = read(`[${'1,'.repeat(9_999)}1]`);
     expect(faults).toHaveLength(21);
     expect(faults.at(-1)?.what).toBe('9980 more parts of the event cannot be read');
   });
 });
 
-it('reports a few of many events that name no machine', () => {
+it('reports a few of many events that name no machine, and the number of the others', () => {
   const { ignored } = readAws(Array.from({ length: 5_000 }, () => ({ Event: 'autoscaling:TEST_NOTIFICATION' })));
   expect([ignored.length, ignored.at(-1)?.what]).toEqual([21, '4980 more parts of the event, without a machine']);
 });
 
-it('looks at as many machines as a call may name, and reports that there are more', () => {
+it('returns as many machines as one call may name, and reports that there are more', () => {
   const machines = Array.from({ length: 1_200 }, (_, at) => ({ instanceId: `i-${at.toString(16).padStart(8, '0')}` }));
   const { hints, faults } = readAws(machines);
   expect([hints.length, faults]).toMatchObject([
@@ -77,7 +77,7 @@ it('looks at as many machines as a call may name, and reports that there are mor
   ]);
 });
 
-it('keeps an event’s own text short', () => {
+it('shortens the text of an event in its report', () => {
   const long = 'x'.repeat(100_000);
   const { hints } = readAws({
     'detail-type': 'EC2 Instance State-change Notification',

@@ -5,7 +5,7 @@ import { readHints as readAws } from '../../../providers/aws/events/read-hints.t
 import { readHints as readAzure } from '../../../providers/azure/events/read-hints.ts';
 import { readHints as readGcp } from '../../../providers/gcp/events/read-hints.ts';
 
-/** Envelopes of events as their senders document them, each around one event. */
+/** Envelopes of events as their senders document them, each with one event. */
 
 const ID = 'i-0123456789abcdef0';
 const ARN = `arn:aws:ec2:eu-west-1:111122223333:instance/${ID}`;
@@ -105,8 +105,8 @@ describe('on AWS', () => {
       'event-node-died',
     ],
     ['by an ARN', { 'detail-type': 'Node Died', source: 'aws.ec2', detail: {}, resources: [ARN] }, 'event-node-died'],
-    ['of Health, its detail alone', { service: 'EC2', affectedEntities: [{ entityValue: ID }] }, 'health'],
-    ['of Spot, its detail alone', { 'instance-id': ID, 'instance-action': 'terminate' }, 'spot-interruption'],
+    ['by the detail alone, from Health', { service: 'EC2', affectedEntities: [{ entityValue: ID }] }, 'health'],
+    ['by the detail alone, from Spot', { 'instance-id': ID, 'instance-action': 'terminate' }, 'spot-interruption'],
   ])('an event names its machine %s', (_, raw, because) => {
     expect(summary(readAws(raw))).toEqual([[ID, because]]);
   });

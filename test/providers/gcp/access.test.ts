@@ -44,7 +44,7 @@ describe('the access to a GKE cluster', () => {
       { server: 'https://gke-1234.europe-west1.gke.goog', ca: null },
     ],
     [
-      'the private address if the name may not be used from outside',
+      'the private address if the name cannot be used from outside',
       { ...private_, dnsEndpointConfig: { ...dns, allowExternalTraffic: false } },
       { server: 'https://10.0.0.2', ca },
     ],
@@ -57,7 +57,7 @@ describe('the access to a GKE cluster', () => {
     expect(await described({ body: { endpoint: '10.0.0.2', masterAuth, controlPlaneEndpointsConfig } })).toEqual(way);
   });
 
-  it('is not available yet while the cluster is being created', async () => {
+  it('is not available while the cluster is being created', async () => {
     await expect(described({ body: { status: 'PROVISIONING' } })).rejects.toThrow(
       new InvalidConfiguration(['GKE cluster blue has no endpoint: its status is PROVISIONING']),
     );
@@ -101,7 +101,7 @@ const behindTls = (tokens: () => Response, body: object = {}) => {
 const oneToken = () => Response.json({ access_token: 'secret', expires_in: 3600 });
 
 describe('a token for GKE', () => {
-  it('is returned, and kept as long as it is valid', async () => {
+  it('is kept as long as it is valid', async () => {
     let given = 0;
     const { auth } = behindTls(() => {
       given += 1;
@@ -126,7 +126,7 @@ describe('a token for GKE', () => {
 describe('a secret in Secret Manager', () => {
   const payload = { payload: { data: Buffer.from('kind: Config').toString('base64') } };
 
-  it('is read from the named endpoint, over plain http without a token', async () => {
+  it('is read from the named endpoint, and over plain http without a token', async () => {
     door = await openStandIn(() => ({ body: payload }));
     const options = { endpoint: door.url };
     expect(
@@ -148,7 +148,7 @@ describe('a secret in Secret Manager', () => {
       'projects/p/locations/europe-west3/secrets/kube',
       'https://secretmanager.europe-west3.rep.googleapis.com/v1/projects/p/locations/europe-west3/secrets/kube/versions/3:access',
     ],
-  ])('%s is requested with a token where it is stored', async (secret, url) => {
+  ])('%s is requested with a token in its location', async (secret, url) => {
     const { sent, options, auth } = behindTls(oneToken, payload);
     expect(await readSecret(auth, options, { secret, version: '3' }, patient())).toBe('kind: Config');
     expect(sent).toEqual([[url, 'Bearer secret']]);

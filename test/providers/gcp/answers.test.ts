@@ -6,7 +6,7 @@ import { patient, requestIds } from '../../sandbox/gce/gce-world.ts';
 import { openStandIn, type Answered, type StandIn } from '../stand-in.ts';
 import { granted } from '../../permits.ts';
 
-/** Answers of Compute Engine that the sandbox never gives by itself, read by the SDK from a socket. */
+/** Answers of Compute Engine that the sandbox never gives by itself. The SDK reads them from a socket. */
 
 const ZONE = 'projects/my-project/zones/europe-west1-b';
 const MACHINE = `${ZONE}/instances/node-1`;
@@ -75,7 +75,7 @@ describe('an instance that Compute Engine shows', () => {
     });
   });
 
-  it('is proof even if it does not say since when it is down, and has a generation even if it was never started', async () => {
+  it('may be proven off without a time, and has a generation even if it was never started', async () => {
     expect(await look(instance({ status: 'TERMINATED' }))).toMatchObject({
       power: 'off',
       since: null,
@@ -89,7 +89,7 @@ describe('an instance that Compute Engine shows', () => {
     ).toMatchObject({ generation: null, incarnation: { made: null } });
   });
 
-  it('without an ID is no answer', async () => {
+  it('is an error if it has no ID', async () => {
     await expect(look({ body: { name: 'node-1', status: 'TERMINATED' } })).rejects.toBeInstanceOf(Unavailable);
   });
 
@@ -100,7 +100,7 @@ describe('an instance that Compute Engine shows', () => {
     ['read only', { mode: 'READ_ONLY' }, /READ_ONLY/],
     ['of a beta link', { source: `https://www.googleapis.com/compute/beta/${DISK}` }, null],
     ['whole', {}, null],
-  ])('has a disk that may be taken only if nothing speaks against it: %s', async (_, more, keep) => {
+  ])('has a disk that may be detached only if nothing speaks against that: %s', async (_, more, keep) => {
     const facts = await look(instance({ status: 'TERMINATED', disks: [{ ...attached, ...more }] }), {
       body: { name: 'pvc-1', status: 'READY', users: [`https://www.googleapis.com/compute/beta/${MACHINE}`] },
     });
@@ -125,21 +125,25 @@ describe('the disk of an instance that is gone', () => {
   it.each([
     ['nobody', disk(undefined), 'released'],
     ['no instance, in a list', disk([]), 'released'],
-    ['another of its zone', disk([`https://www.googleapis.com/compute/v1/${MACHINE}0`]), 'released'],
+    ['another instance of its zone', disk([`https://www.googleapis.com/compute/v1/${MACHINE}0`]), 'released'],
     [
-      'one of its name in another zone',
+      'an instance of its name in another zone',
       disk([`https://www.googleapis.com/compute/v1/${MACHINE.replace('-b/', '-c/')}`]),
       'released',
     ],
-    ['it, by a full link', disk([`https://www.googleapis.com/compute/v1/${MACHINE}`]), 'held'],
-    ['it, by a link of alpha', disk([`https://compute.googleapis.com/compute/alpha/${MACHINE}`]), 'held'],
+    ['that instance, by a full link', disk([`https://www.googleapis.com/compute/v1/${MACHINE}`]), 'held'],
     [
-      'it, by the number of its project',
+      'that instance, by a link of the alpha API',
+      disk([`https://compute.googleapis.com/compute/alpha/${MACHINE}`]),
+      'held',
+    ],
+    [
+      'that instance, by the number of its project',
       disk([`https://www.googleapis.com/compute/v1/${MACHINE.replace('my-project', '123456789')}`]),
       'held',
     ],
-    ['it, by its path', disk([MACHINE]), 'held'],
-    ['it, by the end of its path', disk(['zones/europe-west1-b/instances/node-1']), 'held'],
+    ['that instance, by its path', disk([MACHINE]), 'held'],
+    ['that instance, by the end of its path', disk(['zones/europe-west1-b/instances/node-1']), 'held'],
     ['something by a number', disk([`https://www.googleapis.com/compute/v1/${ZONE}/instances/${ID}`]), 'none'],
     ['something that is not an instance', disk(['somebody']), 'none'],
     ['another instance, and something that is not an instance', disk([`${MACHINE}0`, 'somebody']), 'none'],
@@ -157,7 +161,7 @@ describe('a detach of a disk that the instance no longer has', () => {
     return cloud.detach({ machine: MACHINE, incarnation: ID }, DISK, 'plain', granted, patient());
   };
 
-  it('is done if the disk says so, but not while the disk’s holder is unknown', async () => {
+  it('counts as done if the disk says so, but not if the holder of the disk is unknown', async () => {
     await expect(detach([])).resolves.toBeUndefined();
     await door?.close();
     await expect(detach([`https://www.googleapis.com/compute/v1/${ZONE}/instances/${ID}`])).rejects.toThrow(

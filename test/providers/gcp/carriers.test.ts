@@ -56,9 +56,12 @@ describe('the machine that an identity source names', () => {
   );
 });
 
-it.each(['systemUUID', 'instanceIdAnnotation'] as const)('%s names no machine, even if it holds a path', (source) => {
-  expect(machineOf({ source, driver, value: path })).toBeNull();
-});
+it.each(['systemUUID', 'instanceIdAnnotation'] as const)(
+  '%s names no machine, even if it contains a path',
+  (source) => {
+    expect(machineOf({ source, driver, value: path })).toBeNull();
+  },
+);
 
 describe('the incarnation that an identity source names', () => {
   it.each([
@@ -76,7 +79,7 @@ describe('the incarnation that an identity source names', () => {
     expect(immutableIdsOf({ source: 'instanceIdAnnotation', driver: null, value })).toEqual(ids);
   });
 
-  it('is not told by anything that the next machine of the name would also carry', () => {
+  it('is not read from anything that the next machine of the name would also have', () => {
     for (const source of ['providerID', 'csiNode', 'nodeIdAnnotation', 'volumeAttachment', 'systemUUID'] as const) {
       expect(immutableIdsOf({ source, driver, value: '4611686018427387906' })).toEqual([]);
     }
@@ -120,7 +123,7 @@ describe('the disk behind a volume handle, for an instance', () => {
     expect(diskOfInstance({ driver, handle })).toBe(disk);
   });
 
-  it('is what the handle says alone if the machine is no instance', () => {
+  it('is read from the handle alone if the machine is not an instance', () => {
     const { diskOf: ofNothing } = identityRulesFor('node-1');
     expect(ofNothing({ driver, handle: 'projects/p/zones/europe-west1-b/disks/pd-1' })).toBe(
       'projects/p/zones/europe-west1-b/disks/pd-1',
@@ -128,7 +131,7 @@ describe('the disk behind a volume handle, for an instance', () => {
     expect(ofNothing({ driver, handle: 'projects/UNSPECIFIED/zones/europe-west1-b/disks/pd-1' })).toBeNull();
   });
 
-  it('comes with the rules of Compute Engine, which serves every place', () => {
+  it('is read by the rules of Compute Engine, in which every location is served', () => {
     const rules = identityRulesFor(path);
     const said: IdentitySource = { source: 'providerID', driver: null, value: 'gce://other/zone/node-1' };
     expect(rules.name).toBe('gcp');
@@ -137,15 +140,15 @@ describe('the disk behind a volume handle, for an instance', () => {
     expect(rules.immutableIdsOf({ source: 'instanceIdAnnotation', driver: null, value: '7' })).toEqual(['7']);
   });
 
-  it('is no more than what another driver’s volume gives', () => {
+  it('is not read for a volume of another driver', () => {
     expect(
       diskOfInstance({ driver: 'ebs.csi.aws.com', handle: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd-1' }),
     ).toBeNull();
   });
 });
 
-describe('names and places', () => {
-  it('tries the name of the instance first, and each name once', () => {
+describe('the names of a machine, and its location', () => {
+  it('begin with the name of the instance, and contain each name once', () => {
     const place = { project: 'p', zone: 'europe-west1-b', instance: 'node-1' };
     expect(candidateNodeNames(place, 'node-1')).toEqual([
       'node-1',
@@ -155,7 +158,7 @@ describe('names and places', () => {
     expect(candidateNodeNames(place, 'db.example.org')[1]).toBe('db.example.org');
   });
 
-  it('knows the path in a link, and a link without one as it is', () => {
+  it('contain the path in a link, and a link without a path unchanged', () => {
     const link = 'https://www.googleapis.com/compute/v1/projects/p/zones/z/disks/d';
     expect(pathFromLink(link)).toBe('projects/p/zones/z/disks/d');
     expect(pathFromLink('projects/p/zones/z/disks/d')).toBe('projects/p/zones/z/disks/d');
@@ -163,11 +166,11 @@ describe('names and places', () => {
     expect(pathFromLink('')).toBe('');
   });
 
-  it('knows no region of a zone without one', () => {
+  it('contain no region for a zone without one', () => {
     expect(regionOf('here')).toBe('');
   });
 
-  it('knows an instance and a disk by their whole path', () => {
+  it('identify an instance and a disk by their whole path', () => {
     expect(instancePath(path)).toEqual({ project: 'my-project', zone: 'europe-west1-b', instance: 'node-1' });
     expect(instancePath('node-1')).toBeNull();
     expect(diskPath('projects/p/zones/z/disks/d')).toEqual({ project: 'p', zone: 'z', disk: 'd' });
@@ -175,7 +178,7 @@ describe('names and places', () => {
     expect(diskPath('d')).toBeNull();
   });
 
-  it('passes over a host name that is not set', () => {
+  it('do not contain a host name that is not set', () => {
     expect(candidateNodeNames({ project: 'p', zone: 'z', instance: 'n' }, '')).toEqual([
       'n',
       'n.z.c.p.internal',
@@ -183,7 +186,7 @@ describe('names and places', () => {
     ]);
   });
 
-  it('finds a cluster by the label of GKE', () => {
+  it('contain the cluster from the label of GKE', () => {
     expect(clusterNamesFromLabels({ 'goog-k8s-cluster-name': '' })).toEqual([]);
     expect(clusterNamesFromLabels(undefined)).toEqual([]);
     expect(clusterNamesFromLabels({ 'goog-k8s-cluster-name': 'blue', other: 'green' })).toEqual(['blue']);
@@ -191,7 +194,7 @@ describe('names and places', () => {
     expect(clusterNamesFromLabels(null)).toEqual([]);
   });
 
-  it('knows from which zone or region a disk can be attached to a machine', () => {
+  it('show from which zone or region a disk can be attached to a machine', () => {
     const machine = { project: 'p', zone: 'europe-west1-b', instance: 'node-1' };
     expect(regionOf('europe-west1-b')).toBe('europe-west1');
     expect(isReachableDisk({ project: 'p', zone: 'europe-west1-b', disk: 'd' }, machine)).toBe(true);

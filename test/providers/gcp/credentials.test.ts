@@ -13,7 +13,7 @@ const key = {
   private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
 };
 
-/** Clients over https that get a token first. `tokens` is its source. */
+/** Clients over https that first get a token from `tokens`. */
 const behindTokens = (tokens: () => Response) => {
   const world = gceWorld();
   const machine = addInstance(world);
@@ -36,7 +36,7 @@ const behindTokens = (tokens: () => Response) => {
 const NONE = new Error('Could not load the default credentials');
 
 describe('the credentials of Google Cloud', () => {
-  it('are a denial of permission if there are none, and the process continues', async () => {
+  it('are a denial if there are none, and the process continues', async () => {
     const { clients, machine } = behindTokens(() => Response.json({}));
     clients.instances.auth.getClient = () => Promise.reject(NONE);
     await expect(gcpCloud(clients).look([machine], { disks: true }, patient())).rejects.toBeInstanceOf(
@@ -47,7 +47,7 @@ describe('the credentials of Google Cloud', () => {
     });
   });
 
-  it('are found later if they were not at first', async () => {
+  it('are found later if there were none at first', async () => {
     const { clients, machine, bearers } = behindTokens(() =>
       Response.json({ access_token: 'secret', expires_in: 3600 }),
     );
@@ -63,7 +63,7 @@ describe('the credentials of Google Cloud', () => {
   });
 });
 
-it.each([400, 401, 403])('a token service that answers %i denies every call that needs a token', async (status) => {
+it.each([400, 401, 403])('are denied for every call if the token service answers %i', async (status) => {
   const { clients, machine, bearers } = behindTokens(() => Response.json({ error: 'invalid_grant' }, { status }));
   await expect(gcpCloud(clients).look([machine], { disks: false }, patient())).rejects.toBeInstanceOf(PermissionDenied);
   expect(bearers).toEqual([]);
@@ -100,7 +100,7 @@ const files = {
 };
 
 describe.each(Object.entries(files))('with the credentials of %s', (_who, file) => {
-  it('no destructive call leaves without a permit', async () => {
+  it('no destructive call is sent without a permit', async () => {
     const left: string[] = [];
     const fetch: InProcessFetch = async (input, init) => {
       left.push(wireCall(input, init).url);

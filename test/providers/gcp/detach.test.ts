@@ -34,7 +34,7 @@ const detachWith = (mishap: InjectedFailure, when: 'before' | 'after' = 'before'
 };
 
 describe('a detach', () => {
-  it('uses the device name and returns once its operation is done', async () => {
+  it('uses the device name, and returns when its operation has ended', async () => {
     const { world, disk, target } = withDisk();
     await cloudOf(world).detach(target, disk, 'plain', granted, patient());
     expect(diskIn(world, disk)?.users).toEqual([]);
@@ -43,7 +43,7 @@ describe('a detach', () => {
     ]);
   });
 
-  it('does not follow a redirect to another place', async () => {
+  it('does not follow a redirect to another server', async () => {
     const { world, disk, target } = withDisk();
     const inner = inProcessFetch(world);
     const redirects: unknown[] = [];
@@ -55,7 +55,7 @@ describe('a detach', () => {
     expect(redirects[0]).toBe('error');
   });
 
-  it('returns in the end if the server does not allow waiting', async () => {
+  it('returns in the end if the server does not allow it to wait', async () => {
     const { world, disk, target } = withDisk({ waitLasts: 0 });
     await cloudOf(world).detach(target, disk, 'plain', granted, patient());
     expect(held(world, disk)).toBe(false);
@@ -76,7 +76,7 @@ describe('a detach', () => {
     [{ kind: 'failing-operation', error: { code: 'RESOURCE_IN_USE_BY_ANOTHER_RESOURCE', status: 400 } }, Refused],
     [{ kind: 'failing-operation', error: { code: 'SOMETHING_NEW', status: 503 } }, Unavailable],
   ] satisfies [InjectedFailure, unknown][])(
-    'leaves at most once, and does not succeed while the disk names the machine (%o)',
+    'is sent at most once, and does not succeed while the disk names the machine (%o)',
     async (mishap, expected) => {
       const { world, disk, answer } = detachWith(mishap);
       await expect(answer).rejects.toBeInstanceOf(expected);
@@ -109,7 +109,7 @@ describe('a detach', () => {
     ['SERVICE_UNAVAILABLE', Unavailable],
     ['TIMEOUT', Unavailable],
     ['PERMISSIONS_ERROR', PermissionDenied],
-  ])('whose operation ends with %s is judged by that code, whatever its status', async (code, kind) => {
+  ])('whose operation ends with %s gets the meaning of that code, whatever its status', async (code, kind) => {
     const failed = acceptedWith(ended(400, code));
     await expect(failed).rejects.toBeInstanceOf(kind);
     await expect(failed).rejects.toMatchObject({
@@ -123,7 +123,7 @@ describe('a detach', () => {
     [403, PermissionDenied],
     [429, Unavailable],
     [500, Unavailable],
-  ])('whose operation ends with status %i and no code is judged by the status', async (status, kind) => {
+  ])('whose operation ends with status %i and no code gets the meaning of the status', async (status, kind) => {
     const failed = acceptedWith(ended(status));
     await expect(failed).rejects.toBeInstanceOf(kind);
     await expect(failed).rejects.toThrow(`the operation of ${DETACH} ended with ${status}`);
@@ -146,7 +146,7 @@ describe('a detach', () => {
     await expect(acceptedWith({ name: 'operation-1', status: 'DONE' })).resolves.toBeUndefined();
   });
 
-  it('is an error if the answer is no operation', async () => {
+  it('fails if the answer is not an operation', async () => {
     const failed = acceptedWith({ status: 'DONE' });
     await expect(failed).rejects.toBeInstanceOf(Unavailable);
     await expect(failed).rejects.toMatchObject({
@@ -158,7 +158,7 @@ describe('a detach', () => {
   it.each([
     [{ waitLasts: 0 }, 3],
     [{}, 1],
-  ])('waits only so often for its operation (%o)', async (knobs, waits) => {
+  ])('waits a limited number of times for its operation (%o)', async (knobs, waits) => {
     const { world, disk, target } = withDisk(knobs);
     const inner = inProcessFetch(world);
     const asked: string[] = [];
@@ -170,7 +170,7 @@ describe('a detach', () => {
     expect(asked.filter((url) => url.includes('/wait'))).toHaveLength(waits);
   });
 
-  it('is an error if the answer to a wait is no operation', async () => {
+  it('fails if the answer to a wait is not an operation', async () => {
     const { world, disk, target } = withDisk();
     const inner = inProcessFetch(world);
     const fetch: InProcessFetch = async (input, init) =>
@@ -180,7 +180,7 @@ describe('a detach', () => {
     ).rejects.toThrow('the response to compute.zoneOperations.wait is not an operation');
   });
 
-  it('is denied if its operation may not be read', async () => {
+  it('is denied if the credentials may not read its operation', async () => {
     const { world, disk, target } = withDisk();
     addFault(world.parts.gce, { path: '/wait', mishap: { kind: 'error', reason: 'forbidden', status: 403 } });
     const denied = cloudOf(world).detach(target, disk, 'plain', granted, patient());
@@ -188,13 +188,13 @@ describe('a detach', () => {
     await expect(denied).rejects.toThrow(/^compute\.zoneOperations\.wait returned forbidden/);
   });
 
-  it('is an error if its answer was lost, although the disk goes', async () => {
+  it('fails if its answer was lost, although the disk is being detached', async () => {
     const { world, disk, answer } = detachWith({ kind: 'drop' }, 'after');
     await expect(answer).rejects.toBeInstanceOf(Unavailable);
     expect(held(world, disk)).toBe(false);
   });
 
-  it('treats a refusal as done if the disk says so', async () => {
+  it('that is refused counts as done if the disk says so', async () => {
     const { world, disk, answer } = detachWith({ kind: 'error', reason: 'invalid', status: 400 }, 'after');
     addFault(world.parts.gce, { method: 'disks.get', mishap: unavailable });
     world.parts.gce.knobs.detachTakes = 0;
@@ -231,7 +231,7 @@ describe('a detach', () => {
     expect(held(world, disk)).toBe(true);
   });
 
-  it('does not reach the next machine of the name that appears between the look at its disks and the call', async () => {
+  it('does not reach the next machine of the name if that appears right before the call', async () => {
     const { world, disk, machine, target } = withDisk();
     const through = inProcessFetch(world);
     const fetch: InProcessFetch = (input, init) => {
@@ -245,7 +245,7 @@ describe('a detach', () => {
     expect(held(world, disk)).toBe(true);
   });
 
-  it('is not attempted for an ID that names no instance', async () => {
+  it('is not sent for an ID that names no instance', async () => {
     const { world, disk } = withDisk();
     await expect(
       cloudOf(world).detach({ machine: 'i-0123456789abcdef0', incarnation: null }, disk, 'plain', granted, patient()),
@@ -254,7 +254,7 @@ describe('a detach', () => {
 });
 
 describe('the permit of a detach', () => {
-  it('is checked when the credentials are ready, right before the request leaves', async () => {
+  it('is checked when the credentials are ready, right before the request is sent', async () => {
     const { world, target, disk } = withDisk();
     const clients = freshClientsOf(world);
     await cloudOf(world, clients).look([target.machine], { disks: false }, patient());
@@ -273,7 +273,7 @@ describe('the permit of a detach', () => {
     expect(world.parts.gce.operations).toEqual([]);
   });
 
-  it('covers its own call and no other: a destructive call without a permit is not sent', async () => {
+  it('allows only its own call: a destructive call without a permit is not sent', async () => {
     const { world, target, disk } = withDisk();
     const { instances } = clientsOf(world);
     const request = {
@@ -288,8 +288,8 @@ describe('the permit of a detach', () => {
   });
 });
 
-describe('a caller who gives up', () => {
-  /** The server answers until the call of that verb arrives, and then hangs forever. */
+describe('a call whose caller gives up', () => {
+  /** The server answers until the call with this verb arrives, and then never again. */
   const giveUpAt = async (
     verb: string,
     order: (world: GceWorld, signal: AbortSignal, fetch: InProcessFetch) => Promise<void>,
@@ -313,7 +313,7 @@ describe('a caller who gives up', () => {
     return arrived;
   };
 
-  it.each(['/detachDisk', '/wait'])('has no call in flight any more (at %s)', async (verb) => {
+  it.each(['/detachDisk', '/wait'])('is aborted (at %s)', async (verb) => {
     const { world, target, disk } = withDisk();
     const arrived = await giveUpAt(
       verb,
@@ -324,7 +324,7 @@ describe('a caller who gives up', () => {
     expect(held(world, disk)).toBe(verb === '/detachDisk');
   });
 
-  it('does not wait for credentials that never arrive, and they send nothing later', async () => {
+  it('does not wait for credentials that never arrive, and is not sent later', async () => {
     const { world, target, disk } = withDisk();
     const clients = freshClientsOf(world);
     const { auth } = clients.instances;

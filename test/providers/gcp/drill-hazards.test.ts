@@ -3,7 +3,7 @@ import { computeClients } from '../../../providers/gcp/client.ts';
 import { gcpDrill } from '../../../providers/gcp/drill.ts';
 import { openCloudServer } from '../../../sandbox/cloud-server.ts';
 
-/** What speaks against stopping an instance of Compute Engine in a drill, in the words of its API. */
+/** Reasons against stopping an instance of Compute Engine in a drill, as its API shows them. */
 
 const MACHINE = 'projects/acme/zones/europe-west1-a/instances/node-1';
 const ALL = ['compute.instances.stop', 'compute.instances.start'];
@@ -46,11 +46,11 @@ it.each([
     { metadata: { items: [{ key: 'created-by', value: GROUP }] } },
     [/^gke-pool-1: .* starts or replaces/],
   ],
-])('a drill on Google Cloud knows of %s', async (_case, instance, expected) =>
+])('a drill on Google Cloud checks this: %s', async (_case, instance, expected) =>
   expect(await hazardsOf(instance)).toEqual(expected.map((words) => expect.stringMatching(words))),
 );
 
-it('a drill on Google Cloud knows which permission is missing', async () =>
+it('a drill on Google Cloud names the permission that is missing', async () =>
   expect(await hazardsOf({}, ['compute.instances.stop'])).toEqual([
     `-: these credentials do not have compute.instances.start on ${MACHINE}`,
   ]));

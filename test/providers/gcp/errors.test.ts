@@ -14,7 +14,7 @@ import {
 const BODY = Symbol.for('google-gax.rawHttpResponsePayload');
 
 interface Thrown {
-  /** The SDK's gRPC code. */
+  /** The gRPC code of the SDK. */
   readonly code?: number;
   readonly httpStatusCode?: number;
   readonly reason?: string;
@@ -51,7 +51,7 @@ it.each([
   'userRateLimitExceeded',
   'resourceNotReady',
   'operationInProgress',
-])('the reason %s is a problem of the service, even with the code of a denial', async (reason) => {
+])('the reason %s means a problem of the service, even with the code of a denial', async (reason) => {
   const caught = thrown({ code: 7, httpStatusCode: 403, reason });
   expect(await translated(caught)).toBeInstanceOf(Unavailable);
   expect((await translated(caught)).cause).toBe(caught);
@@ -85,7 +85,7 @@ it.each([
   expect(await translated(thrown({ httpStatusCode, cause: requestTo(url) }))).toBeInstanceOf(kind);
 });
 
-it('only a path of Compute Engine is a call to it', () => {
+it('a request counts as a call of Compute Engine only if its path is one of that service', () => {
   expect([COMPUTE, TOKEN, 'https://x/a/compute/'].map((url) => isComputeUrl(new URL(url)))).toEqual([
     true,
     false,
@@ -93,13 +93,13 @@ it('only a path of Compute Engine is a call to it', () => {
   ]);
 });
 
-it('an error of Cloudfence stays as it is, however deep the SDK wraps it', async () => {
+it('an error of Cloudfence is not converted, however deep the SDK wraps it', async () => {
   const ours = new Refused('no');
   expect(await translated(ours)).toBe(ours);
   expect(await translated(new Error('outer', { cause: new Error('inner', { cause: ours }) }))).toBe(ours);
 });
 
-it('returns what the call returns, after the credentials are ready, and ends with the signal', async () => {
+it('a call starts when the credentials are ready, returns its result, and ends with the signal', async () => {
   const order: string[] = [];
   const credentials = { ready: async () => void order.push('ready') };
   const run = async () => order.push('call');
@@ -110,7 +110,7 @@ it('returns what the call returns, after the credentials are ready, and ends wit
   await expect(never).rejects.toBeInstanceOf(Unavailable);
 });
 
-it('an object is not found only if the service says so in each way', () => {
+it('an object counts as not found only if the service says so in each way', () => {
   const gone = { code: 5, httpStatusCode: 404, reason: 'notFound' };
   expect(isNotFound(thrown(gone))).toBe(true);
   expect(isNotFound(thrown({ ...gone, httpStatusCode: 400, inBody: 404 }))).toBe(false);
@@ -120,7 +120,7 @@ it('an object is not found only if the service says so in each way', () => {
   expect(isNotFound({ ...gone, [BODY]: thrown(gone) })).toBe(false);
 });
 
-it('the reason and the status are those of the answer', () => {
+it('the reason and the status are read from the answer', () => {
   expect(errorReasonOf(thrown({ httpStatusCode: 400, reason: 'invalid' }))).toBe('invalid');
   expect(errorReasonOf(thrown({ httpStatusCode: 400 }))).toBeNull();
   expect(errorReasonOf('a text')).toBeNull();
@@ -131,8 +131,8 @@ it('the reason and the status are those of the answer', () => {
   ]);
 });
 
-describe('the words for people', () => {
-  it('keep the first line of what the service says, if there is a reason', async () => {
+describe('the message of an error', () => {
+  it('contains the first line of the service’s answer, if there is a reason', async () => {
     const reason = 'forbidden';
     expect(await said(thrown({ code: 7, httpStatusCode: 403, reason }, 'You may not.\nmore'))).toBe(
       `${CALL} returned forbidden: You may not.`,
@@ -142,7 +142,7 @@ describe('the words for people', () => {
     expect(await said(thrown({ reason }, 'No.'))).toBe(`${CALL} returned forbidden: No.`);
   });
 
-  it('say why there is no answer', async () => {
+  it('says why there is no answer', async () => {
     const cause = { ...Object(requestTo(COMPUTE)), code: 'ECONNRESET' };
     expect(await said(thrown({ cause }))).toBe(`${CALL} got no response: ECONNRESET compute.googleapis.com`);
     expect(await said(thrown({ cause: requestTo(COMPUTE) }))).toBe(`${CALL} got no response: compute.googleapis.com`);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Instance } from '../../../providers/gcp/disks.ts';
 import { knownMachineFacts, missingMachineFacts, unknownMachineFacts } from '../../../providers/gcp/power.ts';
 
-/** What becomes of an answer of Compute Engine, field by field. */
+/** What Cloudfence reads from an answer of Compute Engine, field by field. */
 
 const machine = 'projects/p/zones/europe-west1-b/instances/node-1';
 const path = { project: 'p', zone: 'europe-west1-b', instance: 'node-1' };
@@ -19,7 +19,7 @@ const times: Instance = {
 };
 
 describe('the facts about an instance that Compute Engine knows', () => {
-  it('are as few as the answer', () => {
+  it('are empty for an empty answer', () => {
     expect(factsOf({ id: '7' })).toEqual({
       machine,
       incarnation: { id: '7', made: null },
@@ -52,18 +52,18 @@ describe('the facts about an instance that Compute Engine knows', () => {
     ['SUSPENDING', null],
     ['STAGING', null],
     ['REPAIRING', null],
-  ])('know since when an instance is %s by the time of that state alone', (status, since) => {
+  ])('contain since when an instance is %s only from the time of that state', (status, since) => {
     expect(factsOf({ ...times, status }).since).toBe(since);
     expect(factsOf({ id: '7', status }).since).toBeNull();
     expect(factsOf({ id: '7', status, resourceStatus: {} }).since).toBeNull();
   });
 
-  it('know no time from a text that is none', () => {
+  it('contain no time from a text that is not a time', () => {
     expect(factsOf({ ...times, status: 'RUNNING', lastStartTimestamp: 'yesterday' }).since).toBeNull();
     expect(factsOf({ ...times, creationTimestamp: '' }).incarnation).toEqual({ id: '7', made: null });
   });
 
-  it('tell boots apart by the id and the last start, or by the creation before the first start', () => {
+  it('distinguish boots by the id and the last start, or by the creation before the first start', () => {
     expect(factsOf(times).generation).toBe('7 2026-11-02T00:00:00.000-08:00');
     expect(factsOf({ ...times, lastStartTimestamp: '' }).generation).toBe('7 2026-11-01T00:00:00Z');
     expect(factsOf({ ...times, lastStartTimestamp: null }).generation).toBe('7 2026-11-01T00:00:00Z');

@@ -4,7 +4,7 @@ import { openStandIn } from '../stand-in.ts';
 /** An issuer of tokens like Google's, and the server of its public keys. */
 export interface KeyServer {
   readonly url: string;
-  /** A token with these claims, signed by the key with that ID, whether or not the server publishes it. */
+  /** A token with these claims, signed by the key with that ID, whether the server publishes that key or not. */
   readonly token: (claims: object, keyId?: string) => string;
   readonly asked: () => number;
   readonly close: () => Promise<void>;

@@ -17,7 +17,7 @@ const apply = (world: GceWorld, path: string, change: (world: GceWorld, instance
 };
 
 describe('a look at instances of Compute Engine', () => {
-  it('says what the API said, in evidence and in facts', async () => {
+  it('returns what the API said, as evidence and as facts', async () => {
     const world = gceWorld();
     const path = addInstance(world, { labels: { 'goog-k8s-cluster-name': 'blue' }, hostname: 'db.example.org' });
     apply(world, path, stop);
@@ -53,7 +53,7 @@ describe('a look at instances of Compute Engine', () => {
     ]);
   });
 
-  it('gives the next instance of the name another generation, although both started at the same time', async () => {
+  it('gives the next instance of the name another generation, even if both started at the same time', async () => {
     const world = gceWorld();
     const path = addInstance(world);
     const [former] = await look(world, [path]);
@@ -73,7 +73,7 @@ describe('a look at instances of Compute Engine', () => {
     expect(await look(world, [path])).toMatchObject([{ power: 'stopping', since: Date.UTC(2026, 10, 21, 0, 1) }]);
   });
 
-  it('answers for each of many machines, including missing and malformed ones, once each', async () => {
+  it('answers about each of many machines once, including missing and malformed ones', async () => {
     const world = gceWorld();
     const known = Array.from({ length: 25 }, () => addInstance(world));
     const gone = known[7] ?? '';
@@ -127,7 +127,7 @@ const addScratch = (world: GceWorld, path: string): void => {
 };
 
 describe('a look that Compute Engine does not answer', () => {
-  it('is retried by the SDK when the service is unavailable for a moment', async () => {
+  it('is repeated by the SDK if the service is unavailable for a moment', async () => {
     const world = gceWorld();
     const path = addInstance(world);
     addFault(world.parts.gce, { mishap: unavailable });
@@ -147,7 +147,7 @@ describe('a look that Compute Engine does not answer', () => {
     ['invalid', 400, Refused],
     ['notFound', 400, Refused],
     ['somethingNew', 404, Refused],
-  ])('is an error and never a state (%s, %i)', async (reason, status, expected) => {
+  ])('is an error and no power state (%s, %i)', async (reason, status, expected) => {
     const world = gceWorld();
     const path = addInstance(world);
     addFault(world.parts.gce, { mishap: { kind: 'error', reason, status } });

@@ -11,8 +11,8 @@ import { malformedJson, type Malformed } from '../malformed.ts';
 import { openStandIn } from '../stand-in.ts';
 
 /**
- * Hundreds of answers that Compute Engine never gives, read by the SDK from a socket. The machine runs and holds its
- * disks all the time.
+ * Hundreds of answers that Compute Engine never gives. The SDK reads them from a socket. All the time, the machine runs
+ * and holds its disks.
  */
 
 const world = gceWorld();
@@ -26,20 +26,21 @@ const regional = addDisk(
 const nobodys = zonal.replace(/[^/]+$/, 'nobodys');
 
 /**
- * A disk without users is written without `users`. An answer that only leaves that out is false, but in the right form.
+ * The API omits `users` for a disk without users. So an answer that only omits `users` is wrong, but has the right
+ * form.
  */
 const malformed = malformedJson(['users']);
 
 const CASES = 300;
 /**
- * The SDK retries what it cannot read after a while in real time, so several of them run at once. More would cost more
- * than they save, because each needs its own client.
+ * The SDK repeats what it cannot read after a while in real time, so several of them run at once. More of them would
+ * take longer, because each needs its own client.
  */
 const AT_ONCE = 20;
 
 type Ask = (cloud: Cloud, signal: AbortSignal, n: number) => Promise<string>;
 
-/** A caller that gives up when the SDK retries, because a first answer that is unreadable is the whole case. */
+/** A caller that gives up when the SDK repeats the call, because the case is only about the first answer. */
 const said = async (cases: readonly Malformed[], ask: Ask): Promise<readonly string[]> => {
   let asked = new Set<string>();
   let giveUp = new AbortController();
@@ -80,7 +81,7 @@ describe.concurrent('no malformed answer', () => {
     expect(['running', 'unknown', 'no answer']).toEqual(expect.arrayContaining([...powers]));
   });
 
-  it('makes a disk free that a machine holds, nor a disk that is unknown', async () => {
+  it('makes a disk free that a machine holds, or a disk that is unknown', async () => {
     const disks = [zonal, regional, nobodys];
     const witnesses = await saidInLanes((cloud, signal, n) =>
       cloud.witness(machine, [disks[n % disks.length] ?? zonal], signal),
@@ -89,7 +90,7 @@ describe.concurrent('no malformed answer', () => {
   });
 });
 
-it('is an answer of the right form: what Compute Engine itself says is believed', async () => {
+it('is an answer of the right form: Cloudfence believes what Compute Engine itself says', async () => {
   const ask: Ask = async (cloud) => {
     const facts = await cloud.look([machine, `${machine}-gone`], { disks: true }, patient());
     return [

@@ -13,7 +13,7 @@ const running = (wanted: Partial<Instance> = {}) => {
 };
 
 describe('a power-off', () => {
-  it('grants no time for a graceful shutdown, and ends one that never finishes', async () => {
+  it('gives no time for a graceful shutdown, and ends one that never finishes', async () => {
     const { world, machine, target } = running({ gracefulTakes: 60 * MINUTE, shutdownTakes: null });
     await cloudOf(world).powerOff(target, granted, patient());
     expect(instanceIn(world, machine)?.status).toBe('STOPPING');
@@ -21,14 +21,14 @@ describe('a power-off', () => {
     expect(instanceIn(world, machine)?.status).toBe('TERMINATED');
   });
 
-  it('keeps what is on local SSDs', async () => {
+  it('keeps the data on local SSDs', async () => {
     const { world, machine, target } = running();
     addLocalSsd(world, machine);
     await cloudOf(world).powerOff(target, granted, patient());
     expect([instanceIn(world, machine)?.status, world.parts.gce.violations]).toEqual(['STOPPING', []]);
   });
 
-  it('is refused, with the reason, if they cannot be kept', async () => {
+  it('is refused, with the reason, if that data cannot be kept', async () => {
     const { world, machine, target } = running();
     world.parts.gce.knobs.keepsLocalSsds = false;
     addLocalSsd(world, machine);
@@ -42,7 +42,7 @@ describe('a power-off', () => {
     expect([instanceIn(world, machine)?.status, world.parts.gce.violations]).toEqual(['RUNNING', []]);
   });
 
-  it('is refused for a suspended machine and without a target', async () => {
+  it('is refused for a suspended machine, and without a target', async () => {
     const { world, machine, target } = running({ status: 'SUSPENDED', guest: 'frozen' });
     const untargeted = cloudOf(world).powerOff({ machine, incarnation: null }, granted, patient());
     await expect(untargeted).rejects.toBeInstanceOf(Refused);
@@ -53,7 +53,7 @@ describe('a power-off', () => {
     expect(instanceIn(world, machine)?.guest).toBe('frozen');
   });
 
-  it('is not attempted for an ID that names no instance', async () => {
+  it('is not sent for an ID that names no instance', async () => {
     const { world } = running();
     const nobody = { machine: 'i-0123456789abcdef0', incarnation: '1' };
     const declined = cloudOf(world).powerOff(nobody, granted, patient());
@@ -61,7 +61,7 @@ describe('a power-off', () => {
     await expect(declined).rejects.toThrow('i-0123456789abcdef0 is not an instance of Compute Engine');
   });
 
-  it('that is refused says nothing about local SSDs if the machine has none', async () => {
+  it('that is refused does not mention local SSDs if the machine has none', async () => {
     const { world, machine, target } = running();
     addDisk(world, {}, { instance: machine });
     const mishap = { kind: 'error', reason: 'invalid', status: 400 } as const;
@@ -71,7 +71,7 @@ describe('a power-off', () => {
     await expect(refused).rejects.not.toThrow(/local SSDs/);
   });
 
-  it('that the service is too busy for says nothing about local SSDs', async () => {
+  it('that the service is too busy for does not mention local SSDs', async () => {
     const { world, machine, target } = running();
     addLocalSsd(world, machine);
     addFault(world.parts.gce, { method: 'instances.stop', mishap: rateLimitError });
@@ -88,7 +88,7 @@ describe('a power-off', () => {
 });
 
 describe('a witness', () => {
-  it('needs every disk to be found; an error is no witness', async () => {
+  it('needs every disk to be found, and an error is no answer', async () => {
     const { world, machine } = running();
     const [held, free] = [addDisk(world, {}, { instance: machine }), addDisk(world)];
     const unknown = [`${free}-not`, `${free}-neither`];
@@ -101,7 +101,7 @@ describe('a witness', () => {
     await expect(cloudOf(world).witness(gone, [held], patient())).rejects.toBeInstanceOf(PermissionDenied);
   });
 
-  it('counts only if it could be attached to the machine: a wrong project does not know the machine either', async () => {
+  it('counts only if it could be attached to the machine, because a wrong project knows no machine either', async () => {
     const { world, machine } = running();
     const zonal = addDisk(world, { path: 'projects/my-project/zones/europe-west1-b/disks/next-door' });
     const regional = addDisk(world, { path: 'projects/my-project/regions/europe-west1/disks/replicated' });
@@ -115,7 +115,7 @@ describe('a witness', () => {
   });
 
   it.each(['CREATING', 'RESTORING', 'FAILED', 'DELETING', 'UNAVAILABLE'] as const)(
-    'says nothing while it is %s',
+    'has no answer while the disk is %s',
     async (status) => {
       const { world, machine } = running();
       expect(await cloudOf(world).witness(`${machine}-gone`, [addDisk(world, { status })], patient())).toBe('none');

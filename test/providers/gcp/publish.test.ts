@@ -11,7 +11,7 @@ interface Arrived {
 
 const TOPIC = 'projects/p/topics/t';
 
-describe('publishing', () => {
+describe('a message to a topic', () => {
   const arrived: Arrived[] = [];
   let topics: StandIn;
   let endpoint = '';
@@ -25,7 +25,7 @@ describe('publishing', () => {
   });
   afterAll(() => topics.close());
 
-  it('sends a text as it is, with its attributes, and no credentials over plain http', async () => {
+  it('is sent unchanged, with its attributes, and without credentials over plain http', async () => {
     await createPublisher({ endpoint })(TOPIC, { text: '{"größe": 1}', attributes: { reason: 'not JSON' } });
     expect(arrived).toEqual([
       {
@@ -45,7 +45,7 @@ describe('publishing', () => {
     [404, Refused],
     [429, Unavailable],
     [503, Unavailable],
-  ])('reports by the status what went wrong (%i)', async (answered, expected) => {
+  ])('fails with an error that depends on the status (%i)', async (answered, expected) => {
     status = answered;
     await expect(createPublisher({ endpoint })(TOPIC, { text: '', attributes: {} })).rejects.toBeInstanceOf(expected);
     status = 200;

@@ -7,7 +7,7 @@ const audience = 'https://fence.example.org/push';
 const serviceAccount = 'pusher@my-project.iam.gserviceaccount.com';
 const patient = (): AbortSignal => new AbortController().signal;
 
-/** The library reads the computer's own clock. */
+/** The library reads the real clock. */
 const now = (): number => Math.floor(Date.now() / 1000);
 const good = () => ({
   iss: 'https://accounts.google.com',
@@ -30,7 +30,7 @@ describe('a push request', () => {
   const bearer = (claims: object, keyId?: string): string => `Bearer ${keys.token(claims, keyId)}`;
 
   it.each(['https://accounts.google.com', 'accounts.google.com'])(
-    'is accepted with a token for us from the account that pushes (%s)',
+    'is accepted with a token for this install from the account that pushes (%s)',
     async (iss) => {
       await expect(check(bearer({ ...good(), iss }))).resolves.toBeUndefined();
     },
@@ -73,7 +73,7 @@ describe('a push request', () => {
     await expect(check(authorization)).rejects.toBeInstanceOf(PermissionDenied);
   });
 
-  it('does not show its token in the error', async () => {
+  it('is denied with an error that does not show its token', async () => {
     const token = keys.token({ ...good(), aud: 'https://other.example.org' });
     const error: unknown = await check(`Bearer ${token}`).catch((caught: unknown) => caught);
     const told = error instanceof Error ? `${error.stack} ${String(error.cause)}` : '';
@@ -88,7 +88,7 @@ describe('a push request', () => {
     expect(keys.asked() - before).toBe(1);
   });
 
-  it('is neither accepted nor denied if there are no keys or the caller gives up', async () => {
+  it('is neither accepted nor denied if there are no keys, or if the caller gives up', async () => {
     const token = bearer(good());
     const silent = createPushCheck({ audience, serviceAccount, certificatesUrl: keys.url });
     await expect(silent(token, AbortSignal.abort())).rejects.toBeInstanceOf(Unavailable);
@@ -104,7 +104,7 @@ describe('a push request', () => {
       );
     const stripped = (claims: object): string => bearer(claims).replace(/\.[^.]+$/, '.SIGNATURE_REMOVED_BY_GOOGLE');
 
-    it('is accepted for us from the account that pushes; with its signature it is verified as before', async () => {
+    it('is accepted from the account that pushes, and a token with a signature is verified as usual', async () => {
       await expect(behind(stripped(good()))).resolves.toBeUndefined();
       await expect(behind(bearer(good()))).resolves.toBeUndefined();
       await expect(behind(bearer(good(), 'forged'))).rejects.toBeInstanceOf(PermissionDenied);

@@ -43,7 +43,7 @@ describe('an unreadable event', () => {
     ]);
   });
 
-  it('may be a log entry outside the audit logs, which is understood', () => {
+  it('is understood if it is a log entry outside the audit logs', () => {
     expect(readHints({ logName: 'projects/p/logs/syslog', textPayload: 'x' })).toMatchObject({
       hints: [],
       faults: [],
@@ -51,7 +51,7 @@ describe('an unreadable event', () => {
     });
   });
 
-  it('is never ignored in silence and never throws', () => {
+  it('is never ignored silently, and never throws', () => {
     const wrapped = fc.oneof(
       fc.jsonValue(),
       fc.jsonValue().map((value) => JSON.stringify(value)),

@@ -43,7 +43,7 @@ describe('system events', () => {
 });
 
 describe('entries as other libraries write them', () => {
-  it('have numbers instead of words, and texts instead of numbers', () => {
+  it('may have numbers instead of words, and texts instead of numbers', () => {
     expect(summary(entry({}, { severity: 300 }))).toEqual([[MACHINE, 'api-call-stop']]);
     expect(readHints(entry({}, { severity: 500 }))).toEqual(aside(/failed/));
     expect(readHints(entry({ status: { code: '5' } }))).toEqual(aside(/failed/));
@@ -51,7 +51,7 @@ describe('entries as other libraries write them', () => {
   });
 
   it.each(['//compute.googleapis.com/', 'https://www.googleapis.com/compute/v1/'])(
-    'have a link instead of a path: %s',
+    'may have a link instead of a path: %s',
     (before) => {
       expect(summary(entry({ resourceName: `${before}${MACHINE}` }))).toEqual([[MACHINE, 'api-call-stop']]);
     },
@@ -61,7 +61,7 @@ describe('entries as other libraries write them', () => {
     'projects/project-1/zones/us-central1-a/instances/4894051111144103',
     'projects/project-1/zones/us-central1-a/instances/Instance-1',
     'zones/us-central1-a/instances/instance-1',
-  ])('that name no instance by its path are faults: %s', (resourceName) => {
+  ])('are faults if they name no instance by its path: %s', (resourceName) => {
     expect(readHints(entry({ resourceName }))).toMatchObject({
       hints: [],
       faults: [{ where: '$.protoPayload.resourceName' }],
@@ -106,7 +106,7 @@ describe('data of Pub/Sub', () => {
     expect(JSON.parse(message.body)).toEqual(JSON.parse(body));
   });
 
-  it('that is not JSON is reported with the text that was pushed', () => {
+  it('is reported with the text that was pushed if it is not JSON', () => {
     expect(parsePushedMessage(Buffer.from('nonsense')).message).toMatchObject({
       body: 'nonsense',
       items: [],

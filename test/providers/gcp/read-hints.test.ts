@@ -34,7 +34,7 @@ describe('hints in the audit logs of Google Cloud', () => {
     expect(readHints(json(name))).toMatchObject({ hints: [{ machine: MACHINE, because }], faults: [], ignored: [] });
   });
 
-  it('carry the account and time of their event', () => {
+  it('contain the account and the time of their event', () => {
     expect(readHints(stopped).hints).toEqual([
       {
         machine: MACHINE,
@@ -66,7 +66,7 @@ describe('hints in the audit logs of Google Cloud', () => {
     ['audit-v1-start-FIRST.iap-desktop.json', /start that was accepted/],
     ['audit-v1-reset-LAST.iap-desktop.json', /reset, which does not start or stop an instance/],
     ['audit-v1-stop-FAILED.derived.json', /stop that failed/],
-  ])('are absent in %s', (name, words) => {
+  ])('are none in %s', (name, words) => {
     expect(readHints(json(name))).toEqual(aside(words));
   });
 
@@ -76,11 +76,11 @@ describe('hints in the audit logs of Google Cloud', () => {
     'v1.compute.instanceGroupManagers.resize',
     'storage.objects.get',
     'gcompute.instances.stop',
-  ])('are absent in %s', (methodName) => {
+  ])('are none in %s', (methodName) => {
     expect(readHints(entry({ methodName }))).toEqual(aside(/does not start or stop an instance/));
   });
 
-  it('are present in a system event whose status has words and no code, and absent if it has a code', () => {
+  it('are found in a system event whose status has words and no code, but not if it has a code', () => {
     expect(
       summary(entry({ methodName: 'compute.instances.preempted', status: { message: 'Instance was preempted.' } })),
     ).toHaveLength(1);
@@ -123,7 +123,7 @@ describe('wrappers of entries', () => {
     expect(summary(raw)).toEqual([[MACHINE, 'api-call-stop']]);
   });
 
-  it('keeps the good entries of a list and names the bad ones by their place', () => {
+  it('keep the good entries of a list, and name the bad ones by their place', () => {
     const reading = readHints([
       stopped,
       { message: { data: Buffer.from('{').toString('base64') } },
@@ -135,7 +135,10 @@ describe('wrappers of entries', () => {
     expect(readHints(`${JSON.stringify(stopped)}\nnonsense`).faults).toMatchObject([{ where: '$(line 2)' }]);
   });
 
-  it.each([MACHINE, 'gce://project-1/us-central1-a/instance-1'])('reads an instance named by hand: %s', (instance) => {
-    expect(summary({ instance })).toEqual([[MACHINE, 'by-hand']]);
-  });
+  it.each([MACHINE, 'gce://project-1/us-central1-a/instance-1'])(
+    'are not needed for an instance that a person names: %s',
+    (instance) => {
+      expect(summary({ instance })).toEqual([[MACHINE, 'by-hand']]);
+    },
+  );
 });

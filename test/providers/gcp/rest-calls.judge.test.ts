@@ -11,7 +11,9 @@ import { openStandIn, type StandIn } from '../stand-in.ts';
 const judged = permissionCheckOf(['container.v1', 'pubsub.v1', 'secretmanager.v1']);
 const hosts = ['container.googleapis.com', 'pubsub.googleapis.com', 'secretmanager.googleapis.com'] as const;
 
-/** Incidents use the XML API, which no document of Google describes. `test/contract/incidents` holds a stand-in to it. */
+/**
+ * Incidents use the XML API, which no document of Google describes. `test/contract/incidents` has a stand-in for it.
+ */
 const notDescribed = ['storage.googleapis.com'];
 
 let door: StandIn | undefined;
@@ -91,7 +93,7 @@ it.each(deeds)('$id is called as in Google’s document', async ({ host, id, ans
   ).toEqual({ id, faults: [] });
 });
 
-it('no other service is called: a call that is not judged fails here', () => {
+it('no other service is called: a call that no case above makes fails here', () => {
   const folder = new URL('../../../providers/gcp/', import.meta.url);
   const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') && !name.startsWith('events'))

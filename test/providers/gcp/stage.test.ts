@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { stage } from '../../../providers/gcp/plugin/stage.ts';
 import { seenCluster } from '../seen-cluster.ts';
 
-/** What `init` makes of clusters on Google Cloud. The names are those that `gcloud … get-credentials` writes. */
+/** What `init` derives from clusters on Google Cloud. The names are those that `gcloud … get-credentials` writes. */
 
 const on = (zone: string, project = 'mine') => ({
   id: `projects/${project}/zones/${zone}/instances/node`,
@@ -10,7 +10,7 @@ const on = (zone: string, project = 'mine') => ({
 });
 const GKE = { version: 'v1.33.1-gke.1234' };
 
-it('finds cluster, location, and project of GKE in the name of the context', () => {
+it('init reads cluster, location, and project of GKE from the name of the context', () => {
   const name = 'gke_mine_europe-west1_blue';
   const cluster = seenCluster({ ...GKE, context: name, kubeconfigCluster: name, machines: [on('europe-west1-b')] });
   expect(stage.shortName(name)).toBe('blue');
@@ -23,7 +23,7 @@ it('finds cluster, location, and project of GKE in the name of the context', () 
   );
 });
 
-it('says what to check if the context has another name', () => {
+it('init says what to check if the context has another name', () => {
   const cluster = seenCluster({ ...GKE, machines: [on('europe-west1-b')] });
   expect(stage.access(cluster, [cluster])).toMatchObject({
     entry: { gke: { location: 'europe-west1', project: 'mine' } },
@@ -31,7 +31,7 @@ it('says what to check if the context has another name', () => {
   });
 });
 
-it('names the other projects with machines', () => {
+it('init names the other projects with machines', () => {
   const cluster = seenCluster({ machines: [on('europe-west1-b'), on('europe-west1-c'), on('us-east1-b', 'yours')] });
   expect(stage.values([cluster])).toMatchObject([
     { key: 'project', value: 'mine' },

@@ -5,8 +5,8 @@ import * as azure from '../../../providers/azure/identity.ts';
 import * as gcp from '../../../providers/gcp/identity.ts';
 
 /**
- * A kubelet writes the volumes on its Node's status and its providerID, and a person writes the handles of volumes. Each
- * becomes a part of the path of a request to the cloud. What would lead to another path names nothing.
+ * A kubelet writes the volumes in the status of its Node, and its providerID. A person writes the handles of volumes.
+ * Each becomes a part of the path of a request to the cloud. A text that would lead to another path is no name.
  */
 
 const IMPOSSIBLE = [
@@ -65,11 +65,11 @@ const clouds = [
 describe.each(clouds)('on $name', ({ identity, driver, disk, machines }) => {
   const source = (value: string): IdentitySource => ({ source: 'providerID', driver: null, value });
 
-  it.each(IMPOSSIBLE.filter((name) => name !== ''))('the name %j is no disk', (name) => {
+  it.each(IMPOSSIBLE.filter((name) => name !== ''))('the name %j is not a disk', (name) => {
     expect(identity.diskOf({ driver, handle: disk(name) })).toBeNull();
   });
 
-  it.each(IMPOSSIBLE)('the name %j is no machine', (name) => {
+  it.each(IMPOSSIBLE)('the name %j is not a machine', (name) => {
     expect(machines(name).map((value) => identity.machineOf(source(value)))).toEqual(machines(name).map(() => null));
   });
 });

@@ -27,7 +27,7 @@ const clusterWith = (node: Partial<SeenNode>): SeenCluster => ({
   ],
 });
 
-/** Leaves out what the shell takes as it is. */
+/** Removes what the shell does not interpret. */
 const outsideQuotes = (line: string): string => line.replaceAll(/'[^']*'/g, '');
 
 it.each<[string, StageWriter, Partial<SeenNode>]>([
@@ -38,7 +38,7 @@ it.each<[string, StageWriter, Partial<SeenNode>]>([
     { machine: `/subscriptions/${COMMAND}/resourcegroups/g/providers/microsoft.compute/virtualmachines/vm-1` },
   ],
   ['Google Cloud', gcp, { machine: `projects/${COMMAND}/zones/europe-west1-a/instances/vm-1` }],
-])('no name becomes a command for %s', (_, stage, node) => {
+])('no name is executed as a command on %s', (_, stage, node) => {
   const clusters = [clusterWith(node)];
   const commands = [...stage.steps('prod', clusters, 'checkout'), ...stage.cliSteps(clusters)].filter(
     (line) => !line.startsWith('#'),
