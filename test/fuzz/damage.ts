@@ -3,13 +3,14 @@ import fc from 'fast-check';
 import { pages } from './pages.ts';
 
 /**
- * One vocabulary of damage for every reader. An input is a valid sample and a short list of corruptions: first the tree of
- * the sample is corrupted, then its text. A corruption is plain data, so an input is repeatable, and fast-check shrinks it.
+ * One vocabulary of damage for every reader. An input is a valid sample and a short list of corruptions: first the tree
+ * of the sample is corrupted, then its text. A corruption is plain data, so an input can be repeated, and fast-check
+ * can shrink it.
  */
 
 export interface Corruption<How extends string> {
   readonly how: How;
-  /** Where, and how much. Each is reduced to what the sample has. */
+  /** Where, and how much. Each number is reduced to what the sample has. */
   readonly at: number;
   readonly n: number;
 }
@@ -43,7 +44,7 @@ const slotsIn = (root: Tree[], spared: ReadonlySet<string>): readonly Slot[] => 
   return slots;
 };
 
-/** Sets an own property, also for `__proto__`. */
+/** Sets an own property, even `__proto__`. */
 const set = ({ parent, key }: Slot, value: Tree): void => {
   Object.defineProperty(parent, key, { value, enumerable: true, writable: true, configurable: true });
 };
@@ -62,8 +63,8 @@ const LARGEST = 10_000_000;
 const MOST = 999_999;
 
 /**
- * Returns the first size nine times in ten, and the second size for nine in ten of the rest. One large input costs as
- * much as thousands of small ones.
+ * Returns the first size in nine of ten cases, and the second size in nine of ten of the others. One large input costs
+ * as much as thousands of small ones.
  */
 const sizeOf = (sizes: readonly number[], n: number): number => {
   const rarity = 5 - Math.floor(Math.log10(MOST + 1 - n));
@@ -76,7 +77,7 @@ const timesOf = (sizes: readonly number[], n: number, each: number): number =>
 
 const pick = <T>(items: readonly [T, ...T[]], n: number): T => items[n % items.length] ?? items[0];
 
-/** Text that JSON.stringify cannot write: it stands in the tree as a marker, and is put in afterwards. */
+/** Text that JSON.stringify cannot write. A marker in the tree stands for it, and is replaced afterwards. */
 const RAW = /"@raw:(\d+):(\d+)@"/g;
 const TWICE = '@twice';
 
@@ -101,7 +102,7 @@ const raws = [
   (n: number) => `${'{"a":'.repeat(sizeOf(DEEP, n))}1${'}'.repeat(sizeOf(DEEP, n))}`,
 ] as const;
 
-/** Numbers in a text, such as a time or a version, that nothing can hold. */
+/** Numbers in a text, such as a time or a version, that are too large for any type. */
 const DIGITS = ['0', '-1', '00', '1e9', '1e400', '9999999999', '9'.repeat(25), '9'.repeat(400), 'NaN', '0x10'] as const;
 
 const rawMarker = (n: number): string => `@raw:${n % raws.length}:${n}@`;
@@ -163,7 +164,7 @@ const KEYS = [
 
 const keyBeside = ({ key, beside = [] }: Slot, n: number): string => beside[n % Math.max(1, beside.length)] ?? key;
 
-/** Each changes one place of a tree. */
+/** Each of these changes one place in a tree. */
 const treeCorruptions = {
   drop: (slot: Slot) => remove(slot),
   retype: (slot: Slot, n: number) => set(slot, other(n)),
@@ -210,7 +211,7 @@ const treeCorruptions = {
 
 export type TreeCorruption = Corruption<keyof typeof treeCorruptions>;
 
-/** Changes the tree. It keeps the `spared` names, because an answer without them is false but has the right form. */
+/** Changes the tree. It keeps the `spared` names, because an answer without them is wrong but has the right form. */
 export const corruptTree = (
   text: string,
   corruptions: readonly TreeCorruption[],
@@ -252,7 +253,7 @@ const PIECES = [
 
 const elementsIn = (text: string): readonly RegExpMatchArray[] => [...text.matchAll(/<([A-Za-z]+)>/g)];
 
-/** The text of an XML element, with its tags, or null. */
+/** The text of an XML element with its tags, or null. */
 const elementAt = (
   text: string,
   at: number,
@@ -325,7 +326,7 @@ const bombOf = (size: number): string => {
   return made;
 };
 
-/** Each changes a text of any kind. */
+/** Each of these changes a text of any kind. */
 const textCorruptions = {
   cut: (text: string, at: number) => text.slice(0, near(text, at)),
   hole: (text: string, at: number, n: number) =>
@@ -341,7 +342,7 @@ const textCorruptions = {
   bomb: (_: string, __: number, n: number) => bombOf(sizeOf([1_000, 100_000, 1_000_000, 70_000_000], n)),
   quoted: (text: string) => JSON.stringify(text),
   dry: (text: string, at: number) => put(text, at, pick(['"dryRun":true,', '"dry_run":"maybe",', 'dryRun'], at)),
-  /** A byte that no UTF-8 text has. See `bytesOf`. */
+  /** A byte that no UTF-8 text contains. See `bytesOf`. */
   bytes: (text: string, at: number, n: number) =>
     put(text, at, String.fromCharCode(INVALID + (n % INVALID_BYTES.length))),
 } as const;
@@ -364,7 +365,7 @@ export const bytesOf = (text: string): Buffer => {
   );
 };
 
-/** What a reader gets that decodes those bytes: no byte that is not UTF-8 is in it, and no half of a character. */
+/** What a reader gets that decodes those bytes: it contains no invalid UTF-8 byte, and no half of a character. */
 export const decoded = (text: string): string => bytesOf(text).toString('utf8');
 
 export type TextCorruption = Corruption<keyof typeof textCorruptions>;
@@ -383,7 +384,7 @@ export interface Damage {
   readonly tree: readonly TreeCorruption[];
   readonly xml: readonly XmlCorruption[];
   readonly text: readonly TextCorruption[];
-  /** A number with which a reader varies anything else, such as a header. */
+  /** A number by which a reader varies something else, such as a header. */
   readonly turn: number;
 }
 
@@ -394,7 +395,7 @@ const corruptionsOf = <T extends object>(corruptions: T): fc.Arbitrary<Corruptio
   fc.record({
     how: fc.constantFrom(...namesOf(corruptions)),
     at: fc.nat({ max: 65_535 }),
-    // Without fast-check's bias towards the largest numbers, which are the largest inputs.
+    // Without the bias of fast-check towards the largest numbers, which are the largest inputs.
     n: fc.noBias(fc.integer({ min: 0, max: MOST })),
   });
 
@@ -409,7 +410,10 @@ const rough = fc.array(textCorruption, { minLength: 1, maxLength: 2 });
 
 type Corruptions = Pick<Damage, 'tree' | 'xml' | 'text'>;
 
-/** The structure of nearly every input is corrupted. Some inputs also, or only, have a corrupted text. A few are whole. */
+/**
+ * The structure of nearly every input is corrupted. In some inputs, the text is also corrupted, or only the text. A few
+ * inputs are valid.
+ */
 const jsonCorruptions: fc.Arbitrary<Corruptions> = fc.oneof(
   { weight: 7, arbitrary: fc.record({ tree: structured, xml: none, text: none }) },
   { weight: 2, arbitrary: fc.record({ tree: structured, xml: none, text: rough }) },
@@ -447,7 +451,7 @@ export const damages = {
   text: damageBy(roughCorruptions),
 } as const;
 
-/** A sample with its damage done. Only the tree of a JSON sample can be corrupted. */
+/** A sample with its damage. Only the tree of a JSON sample can be corrupted. */
 export const damaged = (samples: readonly string[], damage: Damage, spared: readonly string[] = []): string => {
   const sample = samples[damage.sample % samples.length] ?? '';
   return corruptText(corruptXml(corruptTree(sample, damage.tree, spared), damage.xml), damage.text);
@@ -472,10 +476,10 @@ const worstText = (most: number): readonly TextCorruption[] => [
 const worstXml = (most: number): readonly XmlCorruption[] =>
   (['long', 'deepen', 'repeat'] as const).map((how) => ({ how, at: 3, n: most }));
 
-/** How large the worst inputs are. Small ones are for a run that has only seconds. */
+/** How large the worst inputs are. Small ones are for a run that has only a few seconds. */
 export const worstSizes = { largest: MOST, small: MOST - 100_000 } as const;
 
-/** The worst of each kind, at the reader's first sample. */
+/** The worst input of each kind, made from the first sample of the reader. */
 const worstOf = (takes: keyof typeof damages, most: number): readonly Damage[] => {
   const texts = worstText(most).map((corruption) => ({ ...WHOLE, text: [corruption] }));
   if (takes === 'json') return [...worstTree(most).map((corruption) => ({ ...WHOLE, tree: [corruption] })), ...texts];
@@ -483,8 +487,8 @@ const worstOf = (takes: keyof typeof damages, most: number): readonly Damage[] =
 };
 
 /**
- * The worst of each kind, which every reader gets before anything random: each with each turn that makes a difference,
- * or, if there are only seconds, each with one of them.
+ * The worst input of each kind, which every reader gets before anything random: each with each number that makes a
+ * difference, or, if there are only a few seconds, with one of them.
  */
 export const worst = (
   {

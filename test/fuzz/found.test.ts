@@ -7,7 +7,7 @@ import { toCloudfenceError as fromArm } from '../../providers/azure/errors.ts';
 
 import { clusterOver } from '../kubernetes/wire.ts';
 
-/** Inputs that the fuzzer found, as small as they became. */
+/** Inputs that the fuzzer found, in their shortest form. */
 
 const thrownBy = (read: () => unknown): unknown => {
   try {
@@ -25,7 +25,7 @@ describe('the message of an error', () => {
     expect(String(error)).toContain('more faults');
   });
 
-  it('is short, however long the name is that a kubeconfig makes up', () => {
+  it('is short, however long a name in a kubeconfig is', () => {
     const error = thrownBy(() => linkFromText(JSON.stringify({ 'current-context': 'x'.repeat(1_000_000) }), null));
     expect(error).toBeInstanceOf(InvalidConfiguration);
     expect(String(error).length).toBeLessThan(2_000);
@@ -40,7 +40,7 @@ const ec2Error = (change: object): Error =>
   Object.assign(new Error('x'), { name: 'Gone', $metadata: { httpStatusCode: 400 }, ...change });
 
 describe('an answer of a cloud', () => {
-  it('may have two messages', () => {
+  it('may contain two messages', () => {
     const error = fromEc2(ec2Error({ message: ['one', 'two'] }), 'ec2:DescribeVolumes');
     expect([error.name, error.message]).toEqual(['Refused', 'ec2:DescribeVolumes returned Gone']);
   });
@@ -64,19 +64,19 @@ describe('an answer of a cloud', () => {
 });
 
 describe('a configuration', () => {
-  it('of megabytes is refused before it is parsed', () => {
+  it('of megabytes is rejected before it is parsed', () => {
     const error = thrownBy(() => parseConfiguration('{]\n'.repeat(1_000_000), 'cf.yaml'));
     expect(String(error)).toContain('cf.yaml: has 3000000 characters');
   });
 });
 
-it('a kubeconfig whose context names no text is refused', () => {
+it('a kubeconfig whose context has no text as its name is rejected', () => {
   const contexts = [{ name: 'x', context: { cluster: { toString: null }, user: 'u' } }];
   const error = thrownBy(() => linkFromText(JSON.stringify({ 'current-context': 'x', contexts }), null));
   expect(error).toBeInstanceOf(InvalidConfiguration);
 });
 
-it('a kubeconfig whose server name for TLS is a list is refused', () => {
+it('a kubeconfig whose server name for TLS is a list is rejected', () => {
   const cluster = { server: 'https://127.0.0.1:9', 'tls-server-name': ['x'] };
   const kubeconfig = {
     'current-context': 'x',
@@ -88,7 +88,7 @@ it('a kubeconfig whose server name for TLS is a list is refused', () => {
 });
 
 describe('an answer of Kubernetes', () => {
-  it('without a field that each object has is the cluster that cannot be read', async () => {
+  it('without a field that each object has means a cluster that cannot be read', async () => {
     const empty = clusterOver(async () => ({
       status: 200,
       headers: { 'content-type': 'application/json' },

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { type Damage, damages, worst, type worstSizes } from './damage.ts';
 import { judge, type Reader } from './judge.ts';
 
-/** Feeds damaged inputs to readers, counts what became of them, and shrinks the first input that a reader got wrong. */
+/**
+ * Gives damaged inputs to readers, counts the outcomes, and shrinks the first input for which something did not hold.
+ */
 
 export interface Tally {
   readonly reader: string;
@@ -14,15 +16,15 @@ export interface Tally {
   readonly finding: Found | null;
 }
 
-/** An input that a reader got wrong, as small as it could be made. */
+/** An input for which something did not hold, in its shortest form. */
 export interface Found {
   readonly damage: Damage;
   readonly says: string;
-  /** Plays this input again: with the seed, for fast-check. */
+  /** Plays this input again, with the seed, in fast-check. */
   readonly path: string | null;
 }
 
-/** Shares out inputs among the readers. Each gets some. */
+/** Distributes the inputs among the readers. Each reader gets some. */
 export const sharesOf = (readers: readonly Reader[], inputs: number): ReadonlyMap<Reader, number> => {
   const whole = readers.reduce((sum, { share }) => sum + share, 0);
   return new Map(readers.map((reader) => [reader, Math.max(1, Math.round((inputs * reader.share) / whole))]));

@@ -5,9 +5,9 @@ import type { Damage, damages } from './damage.ts';
 export interface Reading {
   /** One or two words, which are counted. */
   readonly outcome: string;
-  /** Everything that it said to anybody: log lines, answers, messages of errors, Events. */
+  /** Everything that it printed or sent: log lines, answers, messages of errors, Events. */
   readonly said: readonly string[];
-  /** What must not be, such as a write. Empty when all is well. */
+  /** What must not happen, such as a write. Empty if everything is well. */
   readonly wrong?: readonly string[];
 }
 
@@ -16,18 +16,18 @@ export interface Reader {
   /** How many of ten thousand inputs it gets. */
   readonly share: number;
   readonly takes: keyof typeof damages;
-  /** The turns that make a difference. Each of the worst inputs is played with each of them. */
+  /** The numbers that make a difference. Each of the worst inputs is played with each of them. */
   readonly turns?: readonly number[];
-  /** More of them, which take seconds each. */
+  /** More of these numbers, which take seconds each. */
   readonly slowTurns?: readonly number[];
-  /** Reads one damaged input. It may throw an error of the hierarchy, which counts as a refusal. */
+  /** Reads one damaged input. It may throw an error of Cloudfence, which counts as a rejection. */
   readonly read: (damage: Damage) => Promise<Reading> | Reading;
 }
 
-/** Planted where secrets are: in tokens, kubeconfigs, the environment, and fields of events that nobody needs. */
+/** The canary is planted where secrets are: in tokens, kubeconfigs, the environment, and unused fields of events. */
 export const CANARY = 'c4n4ry-7f3a91-d0-not-pr1nt';
 
-/** What no output may contain. The words of a JavaScript error are in no input. */
+/** What no output may contain. No input contains the words of a JavaScript error. */
 const FORBIDDEN = [
   [CANARY.slice(7), 'prints a canary'],
   ['admin-token', 'prints a token'],
@@ -38,7 +38,7 @@ const FORBIDDEN = [
   ['ReferenceError', 'prints a raw error'],
 ] as const;
 
-/** The longest text that one output may have (characters). */
+/** The longest text that one output may contain (characters). */
 const LONGEST = 20_000;
 
 const SHOWN = 600;
@@ -51,7 +51,7 @@ const wrongWith = (text: string): readonly string[] => [
   ...(text.length > LONGEST ? [`prints ${text.length} characters: ${text.slice(0, SHOWN)}…`] : []),
 ];
 
-/** An input that a reader got wrong. */
+/** An input for which something did not hold. */
 export class Finding extends Error {}
 
 const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
@@ -62,12 +62,11 @@ const refusal = (error: unknown): Reading => {
   return { outcome: error.name, said: [error.message] };
 };
 
-/** Longer than any input takes, even beside much else (ms of real time). */
+/** Longer than any input takes, even on a busy machine (ms of real time). */
 const SLOWEST_MS = 60_000;
 
 /**
- * Reads one input and returns the outcome.
- * @throws Finding if something does not hold that must hold for every input
+ * Reads one input and returns the outcome. @throws Finding if something does not hold that must hold for every input
  */
 export const judge = async ({ read }: Reader, damage: Damage): Promise<string> => {
   const began = performance.now();

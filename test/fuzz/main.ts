@@ -3,8 +3,8 @@ import { readers } from './readers.ts';
 import { readOptions } from '../script-options.ts';
 
 /**
- * Feeds malformed input to the readers. `--inputs N` in all, `--seed N` repeats a run, and `--reader WORDS` takes the
- * readers whose names contain the words. Ends with 1 if a reader got an input wrong.
+ * Gives malformed input to the readers. `--inputs N` in total, `--seed N` repeats a run, and `--reader WORDS` selects
+ * the readers whose names contain the words. Exits with 1 if something did not hold for an input.
  */
 
 const USAGE = `npm run fuzz -- [options]

@@ -16,8 +16,8 @@ import type { Network } from './network.ts';
 import type { Process } from './process.ts';
 
 /**
- * An API server behind the methods of the Kubernetes client. Everything of kubernetes/ runs above it, only HTTP and its
- * texts are left out.
+ * An API server behind the methods of the Kubernetes client. All of kubernetes/ runs on it. Only HTTP and its texts are
+ * omitted.
  */
 
 export type Write =
@@ -28,13 +28,13 @@ export type Write =
 
 export interface Served {
   readonly objects: Objects;
-  /** The text of a kubelet's Lease, or null if there is none. */
+  /** The text of the Lease of a kubelet, or null if there is none. */
   readonly leaseOf: (node: string) => string | null;
   readonly leases: () => readonly string[];
-  /** Is told of each write of Cloudfence that is about to take effect, and by which step. */
+  /** Called with each write of Cloudfence that is about to take effect, and with its step. */
   readonly watch: (write: Write, tag: unknown) => void;
   readonly recordEvent: (reason: string) => void;
-  /** The keys that it accepts, where people rotate them. */
+  /** The keys that it accepts, if people rotate them. */
   readonly keys?: Keys;
 }
 
@@ -98,7 +98,7 @@ interface DeleteRequest {
 
 const hasFinalizers = ({ metadata }: V1VolumeAttachment): boolean => (metadata?.finalizers?.length ?? 0) > 0;
 
-/** Deletes an attachment. Its attacher's finalizer keeps it until the disk is detached. */
+/** Deletes an attachment. The finalizer of its attacher keeps it until the disk is detached. */
 export const deleteAttachmentIn = (
   shelf: ObjectStore<V1VolumeAttachment>,
   object: V1VolumeAttachment,
@@ -116,7 +116,7 @@ export const deletePodIn = (shelf: ObjectStore<V1Pod>, pod: V1Pod, now: Date): v
   if (!isDeleting(pod)) shelf.put(key, { ...pod, metadata: { ...pod.metadata, deletionTimestamp: now } });
 };
 
-/** What the server does, by the client's names. `tag` says for which step. */
+/** What the server does, by the names of the client. `tag` names the step. */
 const methodsOf = ({ objects, leaseOf, leases, watch, recordEvent }: Served, now: () => Date, tag: unknown) => ({
   readNode: ({ name }: { name: string }) => found(objects.nodes.get(name), name),
   listNode: ({ limit, labelSelector }: { limit?: number; labelSelector?: string } = {}) => {
@@ -249,13 +249,13 @@ const methodsOf = ({ objects, leaseOf, leases, watch, recordEvent }: Served, now
 
 const READS = /^(?:read|list|get)/;
 
-/** Returns an answer of which only the metadata of the objects was asked for. */
+/** Returns an answer to a request for only the metadata of the objects. */
 const metadataIn = (answer: object): object => {
   if ('items' in answer && Array.isArray(answer.items)) return { ...answer, items: answer.items.map(metadataIn) };
   return { metadata: 'metadata' in answer ? answer.metadata : undefined };
 };
 
-/** Returns a process's connection to the API server. Each call passes the network. */
+/** Returns the connection of a process to the API server. Each call passes the network. */
 export const connect = (served: Served, network: Network, process: Process, tag: unknown = null): Connection => {
   const now = (): Date => new Date(process.clock.now().wall);
   const methods = Object.entries(methodsOf(served, now, tag));

@@ -10,7 +10,9 @@ import type {
 } from '@kubernetes/client-node/dist/gen/index.js';
 import { EPOCH } from './process.ts';
 
-/** The objects of a cluster, in the client's own form. An object is never changed: each write puts a new one in its place. */
+/**
+ * The objects of a cluster, in the form of the client. An object never changes: each write replaces it with a new one.
+ */
 export interface Objects {
   readonly nodes: ObjectStore<V1Node>;
   readonly pods: ObjectStore<V1Pod>;
@@ -28,12 +30,12 @@ interface Stored {
 export interface ObjectStore<T extends Stored> {
   readonly get: (key: string) => T | undefined;
   readonly all: () => readonly T[];
-  /** Writes the object under a new resourceVersion. A new object gets a uid and a time. */
+  /** Writes the object with a new resourceVersion. A new object gets a uid and a time. */
   readonly put: (key: string, object: T) => T;
   readonly remove: (key: string) => void;
 }
 
-/** Names an object with a namespace. */
+/** Returns the name of an object, with its namespace. */
 export const keyIn = (namespace: string, name: string): string => `${namespace}/${name}`;
 
 export const nameOf = ({ metadata }: Stored): string => metadata?.name ?? '';

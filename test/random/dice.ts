@@ -1,4 +1,6 @@
-/** A seeded source of chance. Streams of different names do not disturb each other, so that a shrunk schedule stays the same. */
+/**
+ * Random numbers from a seed. Streams with different names are independent, so that a shrunk schedule stays the same.
+ */
 export interface Dice {
   /** Returns a number from 0 to 1, without 1. */
   readonly roll: () => number;

@@ -1,15 +1,16 @@
 /**
- * Virtual time. Everything that happens is an event of one queue, so a seed is one history. Shipped code is asynchronous:
- * after an event that answers it, everything that it does without waiting is done before the next event.
+ * Virtual time. Everything that happens is an event in one queue, so a seed always gives the same history. Shipped code
+ * is asynchronous: after an event that answers it, everything that it does without waiting is done before the next
+ * event.
  */
 export interface Engine {
-  /** The time (ms), on no process's own clock. */
+  /** The time (ms), on no clock of a process. */
   readonly now: () => number;
-  /** Lets something happen later. `answers` says that a promise may settle by it. */
+  /** Schedules something for later. `answers` says that a promise may settle because of it. */
   readonly after: (ms: number, happens: () => void, answers?: 'answers') => void;
-  /** Lets time pass until it is `until`, or until `isOver` says so. */
+  /** Lets time pass until it is `until`, or until `isOver` returns true. */
   readonly run: (until: number, isOver?: () => boolean) => Promise<void>;
-  /** Forgets everything that has not happened. */
+  /** Removes everything that has not happened yet. */
   readonly stop: () => void;
 }
 
@@ -62,7 +63,7 @@ const heapOf = () => {
   return { add: up, next, peek: () => heap[0], clear: () => void (heap.length = 0) };
 };
 
-/** Resolves once nothing is left that needs no event. */
+/** Resolves once nothing is left to do that needs no event. */
 const drained = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 export const createEngine = (): Engine => {

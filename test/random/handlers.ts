@@ -8,12 +8,12 @@ import { readHints as readAzureHints } from '../../providers/azure/events/read-h
 import { openingOf } from './opening.ts';
 import type { CloudName } from './machines.ts';
 
-/** How each platform hands messages to Cloudfence, and how it learns which ones it has to deliver again. */
+/** How each platform delivers messages to Cloudfence, and how it learns which ones to deliver again. */
 
 interface Delivered {
   readonly id: string;
   readonly body: string;
-  /** How often the queue has delivered it, this time included. */
+  /** How often the queue has delivered it, including this time. */
   readonly receives: number;
 }
 
@@ -57,8 +57,8 @@ const toCloudRun: Deliver = async (batch, dependencies, limit) => {
 };
 
 /**
- * What Azure's handler does with a batch, without its own envelope for a message that failed: that handler reads the
- * real time.
+ * What the handler on Azure does with a batch, without its own envelope for a message that failed, because that handler
+ * reads the real time.
  */
 const toAzure: Deliver = async (batch, dependencies, limit) => {
   const messages = batch.map(({ id, body }) => parseMessage(id, body, () => readAzureHints(body)));

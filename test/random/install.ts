@@ -18,7 +18,7 @@ import type { CloudName } from './machines.ts';
 import type { Network } from './network.ts';
 import { type Process, startProcess } from './process.ts';
 
-/** What is installed: a queue with its dead-letter queue, functions that it calls, and the sweep. */
+/** The installed parts: a queue with its dead-letter queue, functions that it calls, and the sweep. */
 
 interface Waiting {
   readonly id: number;
@@ -35,22 +35,22 @@ export interface DeadLetter {
 export interface Install {
   readonly send: (body: string, delayMs?: number) => void;
   readonly sweepNow: () => void;
-  /** Kills or freezes one of the processes that run, if there is any. */
+  /** Kills or freezes one of the processes that run, if there is one. */
   readonly kill: (choice: number) => boolean;
   readonly freeze: (choice: number, ms: number) => boolean;
-  /** A person asks for the release of the machine's fence. */
+  /** A person requests the release of the fence of the machine. */
   readonly release: (machine: MachineId, accepted: string | null) => void;
   readonly waiting: () => readonly string[];
   /** The latest of them. */
   readonly deadLetters: readonly DeadLetter[];
-  /** Sweeps that came to their end, by when they began and ended. */
+  /** Sweeps that have ended, with the times at which they began and ended. */
   readonly sweeps: { readonly began: number; readonly ended: number; readonly undisturbed: boolean }[];
   readonly running: () => number;
-  /** Lets the next invocations begin in new processes, as after a deploy. */
+  /** Makes the next invocations begin in new processes, as after a deploy. */
   readonly upgrade: () => void;
-  /** Ends everything that runs, and forgets what waits. */
+  /** Ends everything that runs, and removes everything that waits. */
   readonly stop: () => void;
-  /** Rewrites every message that waits, as a deploy of another version leaves them. */
+  /** Rewrites every message that waits, as a deploy of another version would leave them. */
   readonly rewrite: (change: (body: string) => string) => void;
 }
 
@@ -72,19 +72,19 @@ export interface InstallOptions {
   /** Receives each log line. */
   readonly log: (line: object) => void;
   readonly fail: (error: unknown) => void;
-  /** Is told whose fence the cap admits. */
+  /** Called with each machine whose fence the cap admits. */
   readonly admitted: (machine: MachineId) => void;
-  /** How many finished fences keep their entries in the ledger, if not as many as usual. */
+  /** How many finished fences keep their entries in the ledger, if not the default. */
   readonly entriesKept?: number;
   /** Receives each dead letter. */
   readonly buried: (letter: DeadLetter) => void;
-  /** How many batches are processed at once, if not as by default. */
+  /** How many batches are processed at the same time, if not the default. */
   readonly atOnce?: number;
-  /** Whether a batch takes all that fit, as from a long queue. Otherwise, chance decides. */
+  /** Whether a batch contains as many messages as possible, as from a long queue. Otherwise, chance decides. */
   readonly fillsBatches?: boolean;
 }
 
-/** The times of serverless.yml and infra/aws (ms). */
+/** The times in serverless.yml and infra/aws (ms). */
 const FUNCTION_LASTS_MS = 60_000;
 const RELEASE_LASTS_MS = 50_000;
 const VISIBILITY_MS = 6 * FUNCTION_LASTS_MS;
@@ -148,7 +148,7 @@ export const createInstall = (options: InstallOptions): Install => {
   const clusterFor = (process: Process): Cluster => {
     const over = (tag: unknown) =>
       clusterFromConnection(CLUSTER, connect(served, network, process, tag), dice.roll, options.entriesKept);
-    // One for all its runs: they enter their fences in the ledger together.
+    // One for all its runs, so that they write their fences to the ledger together.
     const cluster = over(null);
     const told = {
       reserve: async (...asked) => {
@@ -169,7 +169,7 @@ export const createInstall = (options: InstallOptions): Install => {
     return { process, dependencies: dependenciesOf(process) };
   };
 
-  /** Starts an invocation. `ended` is called once, with null if it came to no end. */
+  /** Starts an invocation. `ended` is called once, with null if the invocation did not end normally. */
   const invoke = <T>(
     work: (dependencies: FunctionDependencies, limit: TimeLimit) => Promise<T>,
     ended: (answer: T | null) => void,

@@ -13,25 +13,26 @@ import type { Call, Network, Service } from './network.ts';
 import type { Process } from './process.ts';
 
 /**
- * Keys that people rotate: the token in the secret of a cluster, the credentials for the cloud, and those for the queue.
- * The former key is accepted a while longer, or not at all. A process keeps the one that it has read: that of a cluster
- * behind the shipped link, until it is rejected or old, and the others until they expire.
+ * Keys that people rotate: the token in the secret of a cluster, the credentials for the cloud, and those for the
+ * queue. The previous key is accepted for a while longer, or not at all. A process keeps the key that it has read. It
+ * keeps the token of a cluster, which it reads through the shipped link, until that is rejected or old, and the other
+ * keys until they expire.
  */
 export interface Keys {
   readonly rotate: (service: Service, overlapMs: number) => void;
-  /** Returns the network, in which clouds and queues reject a key that is not valid any more. */
+  /** Returns the network in which clouds and queues reject a key that is not valid any more. */
   readonly guarding: (network: Network) => Network;
-  /** Sends one call to a cluster, through the shipped link that reads the key again after a 401. */
+  /** Sends one call to a cluster, through the shipped link, which reads the key again after a 401. */
   readonly toCluster: <T>(process: Process, permit: Permit | null, call: ClusterCall<T>) => Promise<T>;
 }
 
 export interface ClusterCall<T> {
-  /** Passes the network. The server rejects the call where `isValid` says so when it arrives. */
+  /** Passes the network. The server rejects the call if `isValid` returns false when it arrives. */
   readonly send: (isValid: () => boolean) => Promise<T>;
   readonly isRejection: (error: unknown) => boolean;
 }
 
-/** How long credentials of a cloud last. Its SDK fetches others before they end. */
+/** How long credentials of a cloud are valid. The SDK fetches new ones before that. */
 const EXPIRES_MS = 15 * 60_000;
 const SECRET_KEPT_FOR_MS = 10 * 60_000;
 

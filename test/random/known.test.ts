@@ -3,7 +3,7 @@ import { plainPlanFor, planFor, type Plan } from './plan.ts';
 import { failureOf } from './shrink.ts';
 import { play } from './simulation.ts';
 
-/** Schedules that break something, until the shipped code is fixed. */
+/** Schedules that broke something before the code was fixed. */
 
 /** Seed 616, shortened: a fenced machine is started while its kubelet is cut off, and then EC2 does not know it. */
 const unknownAfterReturn: Plan = {
@@ -20,81 +20,86 @@ const unknownAfterReturn: Plan = {
   until: 660_000,
 };
 
-test('a cloud that knows the machine keeps its Node', async () => {
+test('the Node of a machine that its cloud knows stays', async () => {
   expect(failureOf(await play({ ...unknownAfterReturn, faultPeriods: [] }))).toBeNull();
 });
 
-// The disks that its own fence freed are no witness.
-test('a machine that came back keeps its Node although EC2 does not know it for two minutes', async () => {
+// The disks that its own fence freed are no witnesses.
+test('the Node of a machine that came back stays, although EC2 does not know the machine for two minutes', async () => {
   expect(failureOf(await play(unknownAfterReturn))).toBeNull();
 });
 
-// A look that the end of the run's time cuts off is no fault of Cloudfence: the run ends as one that got no answer.
-test.each([9_500_014, 9_702_352])('the end of a run during a look is no fault (seed %i)', async (seed) => {
+// A look that the deadline of the run aborts is not a bug of Cloudfence: the run ends as if it had got no answer.
+test.each([9_500_014, 9_702_352])('the end of a run during a look is not reported as a bug (seed %i)', async (seed) => {
   expect(failureOf(await play(plainPlanFor(seed)))).toBeNull();
 });
 
 // A disk that Kubernetes has not detached is a witness although a fence has begun: a machine that is deleted on Azure
 // or Google Cloud in the middle of its fence, or soon after its return, is fenced to the end.
 test.each([7_008_425, 7_010_523, 7_015_219, 7_016_473, 9_700_742])(
-  'a deleted machine is fenced (seed %i)',
+  'a machine that is deleted during or after its fence is fenced (seed %i)',
   async (seed) => {
     expect(failureOf(await play(plainPlanFor(seed)))).toBeNull();
   },
 );
 
-// The attachment of an earlier Node of that name says nothing about the machine. A person deletes the Node.
+// The attachment of an earlier Node with that name says nothing about the machine. A person deletes the Node.
 test('a machine under a reused name is fenced after a person has looked (seed 9701849)', async () => {
   expect(failureOf(await play(plainPlanFor(9_701_849)))).toBeNull();
 });
 
-// A person removed our taint in one boot, the machine was started, and terminated in the next boot.
-test('a taint that a person removed in an earlier boot keeps no later fence from its end (seed 300625821)', async () => {
+// A person removed our taint in one boot. The machine was started, and terminated in the next boot.
+test('a taint that a person removed in an earlier boot does not stop a later fence (seed 300625821)', async () => {
   expect(failureOf(await play(planFor(300_625_821)))).toBeNull();
 });
 
-// Nothing confirms any more that the machine is gone, and a person has bound a pod to its Node. A person deletes the Node.
+// Nothing confirms any more that the machine is gone, and a person has bound a pod to its Node. Then a person deletes
+// the Node.
 test('a pod that comes to the Node of a forgotten machine waits for a person (seed 300554578)', async () => {
   expect(failureOf(await play(planFor(300_554_578)))).toBeNull();
 });
 
-// The machine was started and stopped unseen, or the cloud falsely did not know it at the mark. Then a person opted out.
+// Nothing saw that the machine was started and stopped, or the cloud falsely did not know it at the mark. Then a person
+// opted the Node out.
 test.each([300_305_110, 300_958_949])('our taint does not stay on an opted-out Node (seed %i)', async (seed) => {
   expect(failureOf(await play(planFor(seed)))).toBeNull();
 });
 
 // A person ended a fence with `release --accept` while the cloud falsely did not know the machine, which ran again.
-test.each([300_624_517, 300_825_400])('a tombstone goes when the cloud knows the machine (seed %i)', async (seed) => {
-  expect(failureOf(await play(planFor(seed)))).toBeNull();
-});
+test.each([300_624_517, 300_825_400])(
+  'a tombstone is removed when the cloud knows the machine again (seed %i)',
+  async (seed) => {
+    expect(failureOf(await play(planFor(seed)))).toBeNull();
+  },
+);
 
-// A process was killed before it heard that the cap had admitted its fence.
-test('a fence counts from the claim in the ledger (seed 20000006)', async () => {
+// A process was killed before it learned that the cap had admitted its fence.
+test('a fence counts from its entry in the ledger (seed 20000006)', async () => {
   expect(failureOf(await play(plainPlanFor(20_000_006)))).toBeNull();
 });
 
-// An opt-out is of one Node, and not of the next Node of that name.
-test('the next Node of a name is not opted out (seed 9703217)', async () => {
+// An opt-out concerns one Node, and not the next Node with that name.
+test('the next Node with a name is not opted out (seed 9703217)', async () => {
   expect(failureOf(await play(plainPlanFor(9_703_217)))).toBeNull();
 });
 
-// Someone with rights on Nodes sets an out-of-service taint after a person has removed ours: the fence continues.
-test('a removal counts until somebody sets such a taint again (seed 30033506)', async () => {
+// Someone sets an out-of-service taint after a person has removed ours: the fence continues.
+test('a removal counts until somebody sets an out-of-service taint again (seed 30033506)', async () => {
   expect(failureOf(await play(plainPlanFor(30_033_506)))).toBeNull();
 });
 
-// The machine was hibernated before its kubelet had posted. The kubelet posts when the machine runs again.
-test('a guest that resumes posts its boot (seed 30052294)', async () => {
+// The machine was hibernated before its kubelet had posted its boot. The kubelet posts it when the machine runs again.
+test('the kubelet of a guest that resumes posts its boot (seed 30052294)', async () => {
   expect(failureOf(await play(plainPlanFor(30_052_294)))).toBeNull();
 });
 
-// A person removes the taint of a boot that is over. The machine has been started and stopped since.
+// A person removes the taint of an earlier boot. The machine has been started and stopped since.
 test('a removal counts for the boot that the record names (seed 30120800)', async () => {
   expect(failureOf(await play(plainPlanFor(30_120_800)))).toBeNull();
 });
 
-// The clock of the machine is more than a minute late. Each run left before its kubelet renewed the Lease again.
-test('a machine whose clock is wrong is released (seed 72000080)', async () => {
+// The clock of the machine is more than a minute late. Each run ended before its kubelet renewed the Lease again.
+test('a machine with a wrong clock is released (seed 72000080)', async () => {
   expect(failureOf(await play(planFor(72_000_080)))).toBeNull();
 });
 

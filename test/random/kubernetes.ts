@@ -24,38 +24,39 @@ import { EPOCH } from './process.ts';
 
 /**
  * Kubernetes around Cloudfence: kubelets, the node controller, taint eviction, PodGC, attach-detach, the attacher, the
- * workloads' controllers, the scheduler, and a cloud controller. Each takes its next look a random moment after a change.
+ * controllers of the workloads, the scheduler, and a cloud controller. Each of them looks again at a random moment
+ * after a change.
  */
 
 export interface Workload {
   readonly name: string;
   readonly kind: 'StatefulSet' | 'Deployment' | 'Job' | 'DaemonSet';
   readonly disk: Disk | null;
-  /** Its pods may only run there. Null for any Node of the disk's place. */
+  /** Its pods may only run there. Null for any Node in the zone of the disk. */
   readonly node: string | null;
 }
 
 export interface Cluster {
   readonly objects: Objects;
   readonly workloads: readonly Workload[];
-  /** The machine below a Node, by the Node's uid. */
+  /** The machine of a Node, by the uid of the Node. */
   readonly machineOfNode: ReadonlyMap<string, Machine>;
-  /** The machine on which a pod was placed, and to which an attachment attaches, by uid. */
+  /** The machine on which a pod was placed, or to which an attachment attaches, by uid. */
   readonly machineOfPod: ReadonlyMap<string, Machine>;
   readonly machineOfAttachment: ReadonlyMap<string, Machine>;
   readonly leaseOf: (node: string) => string | null;
   readonly leases: () => readonly string[];
-  /** Lets every controller look again soon. */
+  /** Makes every controller look again soon. */
   readonly wake: () => void;
   readonly join: (machine: Machine) => void;
   /** Creates a pod that names its Node. */
   readonly bindPod: (machine: Machine, pod: V1Pod) => void;
   readonly kubeletPosts: (machine: Machine) => void;
   readonly kubeletSilent: (machine: Machine) => void;
-  /** Why the attachment of a disk is being deleted, for those that someone other than a running kubelet let go. */
+  /** Why the attachment of a disk is being deleted, unless a running kubelet has released it. */
   readonly whyDetached: (machine: Machine, disk: Disk) => string;
   readonly noteDeletion: (attachment: string, why: string) => void;
-  /** Forgets what was known of objects that are gone. */
+  /** Removes what it knows about objects that are gone. */
   readonly prune: () => void;
   readonly setAttacher: (works: boolean) => void;
 }
@@ -73,7 +74,7 @@ const GKE_INSTANCE_ID = 'container.googleapis.com/instance_id';
 const UNREACHABLE = 'node.kubernetes.io/unreachable';
 const ATTACHER_FINALIZER = 'external-attacher/simulated';
 
-/** How long each controller takes to look again after a change (ms). */
+/** How long each controller waits after a change before it looks again (ms). */
 const DELAYS = {
   kubelets: [50, 2_000],
   workloads: [10, 400],
@@ -272,10 +273,10 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
     const { disk } = workload;
     if (!disk || machine.mounted.has(disk.id) || machine.mounting.has(disk.id)) return;
     const { boot } = machine;
-    // A kubelet reports the disk as in use before it mounts, so that attach-detach waits for it.
+    // A kubelet reports the disk as in use before it mounts the disk, so that attach-detach waits for it.
     machine.mounting.add(disk.id);
     putInUse(machine);
-    // The kubelet has seen its pod and the attachment, and continues, whatever happens to them in the meantime.
+    // The kubelet has seen its pod and the attachment, and continues, whatever happens to them meanwhile.
     engine.after(dice.between(50, 2_500), () => {
       if (machine.boot !== boot || !isUp(machine)) return;
       machine.mounting.delete(disk.id);
@@ -309,7 +310,7 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
     for (const pod of own) {
       const workload = workloadOf(pod);
       if (!workload) continue;
-      // A kubelet runs what is bound to its Node's name, whoever had the name before.
+      // A kubelet runs the pods that are bound to the name of its Node, whoever had that name before.
       machineOfPod.set(uidOf(pod), machine);
       if (isDeleting(pod) || pod.status?.phase === 'Failed') endPod(machine, pod);
       else if (!workload.disk) {
@@ -405,7 +406,7 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
       for (const attachment of objects.attachments.all()) {
         const disk = diskOf(attachment);
         const noted = machineOfAttachment.get(uidOf(attachment));
-        // The driver looks a Node's machine up again, and sees a disk that is attached no more.
+        // The driver looks up the machine of a Node again, and sees a disk that is not attached any more.
         const standing = isDeleting(attachment) ? undefined : machineAt(attachment.spec.nodeName);
         const machine = standing ?? noted;
         if (!disk || !machine) continue;

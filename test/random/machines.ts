@@ -2,32 +2,34 @@ import type { Dice } from './dice.ts';
 import type { Engine } from './engine.ts';
 import type { Assumption } from './network.ts';
 
-/** Machines and disks as they really are, whatever a cloud says about them. */
+/** The true state of machines and disks, whatever a cloud says about them. */
 
 export type CloudName = 'aws' | 'azure' | 'gcp';
 export type MachinePower = 'running' | 'stopping' | 'off' | 'suspended' | 'starting' | 'gone' | 'forgotten';
 
-/** What a cloud's answer about a machine depends on. Never changed: a change of the machine makes a new one. */
+/**
+ * What the answer of a cloud about a machine depends on. It never changes: a change of the machine creates a new one.
+ */
 export interface Shown {
   readonly power: MachinePower;
-  /** Counts the boots that the cloud knows of. */
+  /** The number of boots that the cloud knows of. */
   readonly launch: number;
-  /** When the machine was started, stopped, and when its present state began (ms). */
+  /** When the machine was started and stopped, and when its present state began (ms). */
   readonly launchedAt: number;
   readonly stoppedAt: number;
   readonly byGuest: boolean;
   readonly hibernated: boolean;
-  /** Counts the operations on the machine. */
+  /** The number of operations on the machine. */
   readonly operations: number;
   readonly operatedAt: number;
   readonly disks: readonly string[];
 }
 
 export interface Machine {
-  /** What stories call it. */
+  /** The name of the machine in stories. */
   readonly name: string;
   readonly cloud: CloudName;
-  /** The id by which fencing knows it. A machine that took over a name has the same one on some clouds. */
+  /** The id by which Cloudfence knows it. On some clouds, a machine that took over a name has the same id. */
   readonly id: string;
   /** The number that no other machine has. */
   readonly serial: number;
@@ -37,21 +39,21 @@ export interface Machine {
   readonly createdAt: number;
   shown: Shown;
   readonly history: { readonly at: number; readonly shown: Shown }[];
-  /** The boot of the guest. It outlives a hibernation. */
+  /** The boot of the guest. A hibernation does not change it. */
   boot: number;
-  /** When the guest last began to run, by a start, a resume, or at first (ms). */
+  /** When the guest last began to run, by a start, a resume, or at the beginning (ms). */
   startedAt: number;
   /** Whether the kubelet reaches the API server. */
   connected: boolean;
   /** When the kubelet of the present boot begins to post, or Infinity. */
   postsAt: number;
-  /** When its kubelet may begin to mount disks, or Infinity. */
+  /** When the kubelet may begin to mount disks, or Infinity. */
   mountsFrom: number;
-  /** The last renewal of its Lease that arrived. Null while it renews. */
+  /** The last renewal of its Lease that arrived. Null while it renews the Lease. */
   lastRenewal: number | null;
   /** Disks that the guest has mounted and may write to. */
   readonly mounted: Set<string>;
-  /** Disks that its kubelet is about to mount. */
+  /** Disks that the kubelet is about to mount. */
   readonly mounting: Set<string>;
   /** How far the clock of its kubelet is ahead (ms). */
   readonly skew: number;

@@ -4,39 +4,39 @@ import type { Process } from './process.ts';
 
 /** What may happen to a call on its way. */
 export type CallFault =
-  /** The server rejects it before it does anything. */
+  /** The server rejects the call before it does anything. */
   | 'throttled'
   | 'server-error'
-  /** The server does not know the credentials, as for a moment after a key was rotated. */
+  /** The server does not know the credentials, for example for a moment after a key was rotated. */
   | 'denied'
   /** The request never arrives. */
   | 'request-lost'
   /** The call takes effect, and its answer never arrives. */
   | 'answer-lost'
-  /** Request and answer take their time. */
+  /** The request and the answer take time. */
   | 'slow'
-  /** A cloud answers with what was true a moment ago. */
+  /** A cloud gives an answer that was true a moment ago. */
   | 'stale'
-  /** A cloud does not know a machine that it has. */
+  /** A cloud does not know a machine that exists. */
   | 'not-found';
 
 export type Service = 'kubernetes' | 'cloud' | 'queue';
 
-/** A time in which calls to a service may fail in one way. */
+/** A period in which calls to a service may fail in one way. */
 export interface FaultPeriod {
   readonly fault: CallFault;
   readonly service: Service;
   readonly from: number;
   readonly until: number;
-  /** The share of the calls that it hits. */
+  /** The share of the calls that fail. */
   readonly share: number;
 }
 
-/** What the assumption of docs/safety.md is made of (ms). */
+/** The terms of the assumption in docs/safety.md (ms). */
 export interface Assumption {
-  /** How long a cloud may say what is no longer true. */
+  /** How old the answer of a cloud may be. */
   readonly staleness: number;
-  /** How long a call that has left may take until it takes effect. */
+  /** How long a call may take until it takes effect. */
   readonly transit: number;
   /** The shortest time from a start until the kubelet posts its new boot. */
   readonly bootToPost: number;
@@ -49,13 +49,16 @@ export interface Call<T> {
   /** The method or the command. */
   readonly name?: string;
   readonly signal: AbortSignal | undefined;
-  /** A permitted call is on its way for at most as long as the assumption says. */
+  /** A call with a permit takes at most as long as the assumption says. */
   readonly isWrite: boolean;
   /** The errors of the server itself. */
   readonly throttled: () => Error;
   readonly failed: () => Error;
   readonly denied: () => Error;
-  /** Takes effect at the server. `age` is how old the answer of a read may be (ms). `hides`: it does not know the machine. */
+  /**
+   * Takes effect at the server. `age` is how old the answer of a read may be (ms). `hides`: the answer omits the
+   * machine.
+   */
   readonly arrives: (age: number, hides: boolean) => T;
 }
 

@@ -1,8 +1,8 @@
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 
 /**
- * What other versions write. In records and messages of an older one, the fields that came later are missing. Those of a
- * newer one have fields that nobody knows.
+ * What other versions write. Records and messages of an older version lack the newer fields. Those of a newer version
+ * have unknown fields.
  */
 
 const LATER_FIELDS: ReadonlySet<string> = new Set(['renewed', 'vouched', 'recurring', 'dryRun']);

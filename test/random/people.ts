@@ -16,7 +16,7 @@ import { isOff, type Machine } from './machines.ts';
 import type { OtherVersion } from './other-versions.ts';
 import { oursOn, type Safety } from './safety.ts';
 
-/** What people and deploys do to a cluster. Each returns whether there was anything to do. */
+/** What people and deploys do to a cluster. Each function returns whether there was anything to do. */
 
 interface World {
   readonly engine: Engine;
@@ -28,7 +28,7 @@ interface World {
 
 const HOLD = 'example.com/backup';
 
-/** A message that a run wrote before, for a run that only imagines its steps. */
+/** A message that a run wrote earlier, for a run that only imagines its steps. */
 const lookAgain = (machine: string) => ({
   cloudfence: 'look-again',
   machine,
@@ -96,7 +96,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
   const addForeignTaint = (at: number): boolean => {
     const node = nodeAt(at);
     if (!node || hasTaintKey(node, OUT_OF_SERVICE.key)) return false;
-    // Who sets such a taint takes back what a person removed.
+    // A person who sets such a taint reverses what a person removed.
     safety.forgetRemovals(node);
     const foreign = { key: OUT_OF_SERVICE.key, value: 'nodeshutdown', effect: 'NoExecute' };
     cluster.objects.nodes.put(nameOf(node), withTaints(node, [...taintsOf(node), foreign]));
@@ -120,7 +120,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
       cluster.objects.nodes.put(nameOf(node), { ...node, metadata: { ...node.metadata, annotations } });
     }
   };
-  /** A pod that nobody schedules: it names its Node itself. */
+  /** A pod that is not scheduled, because its spec names the Node. */
   const bindPod = (at: number): boolean => {
     const node = nodeAt(at);
     const machine = machineAt(at);

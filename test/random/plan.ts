@@ -4,7 +4,7 @@ import type { CloudName } from './machines.ts';
 import type { Assumption, CallFault, Service, FaultPeriod } from './network.ts';
 
 /**
- * A schedule before it is played: what someone does, and when calls fail. A seed is one plan, and a shrunk plan is
+ * A schedule before it is played: what happens, and when calls fail. A seed gives one plan, and a shrunk plan is
  * shorter.
  */
 
@@ -15,7 +15,7 @@ export type PlannedEvent =
   | { readonly do: 'start' | 'hibernate' | 'reboot' | 'cut-off' | 'reconnect'; readonly machine: number }
   | { readonly do: 'kill'; readonly choice: number }
   | { readonly do: 'freeze'; readonly choice: number; readonly ms: number }
-  /** `within` (ms): the person waits for as long until there is something to do. */
+  /** `within` (ms): how long the person waits until there is something to do. */
   | {
       readonly do: 'remove-taint' | 'remove-fence' | 'delete-node' | 'foreign-taint' | 'release' | 'accept';
       readonly machine: number;
@@ -46,19 +46,19 @@ export interface Plan {
   readonly home: CloudName;
   readonly clouds: readonly CloudName[];
   readonly mayHibernate: readonly boolean[];
-  /** Machines have as many databases together, each with a disk. */
+  /** How many databases the machines have together, each with a disk. */
   readonly databases: number;
   /** Pods without a disk. */
   readonly stateless: number;
   readonly policy: Policy;
   readonly assumption: Assumption;
   readonly maxSkew: number;
-  /** How many times further the clocks of machines are off than those of functions. */
+  /** The clocks of machines are off by this many times as much as those of functions. */
   readonly worseClocks: number;
   /** The share of stops after which the last renewal of the Lease arrives late. */
   readonly lateRenewals: number;
   readonly cloudControllerDeletes: boolean;
-  /** The share of the clouds' events that never arrive, and of those that arrive twice. */
+  /** The share of the events of the clouds that never arrive, and the share that arrive twice. */
   readonly lostEvents: number;
   readonly doubledEvents: number;
   readonly sweepEvery: number;
@@ -123,7 +123,7 @@ const faultPeriodsOf = (dice: Dice, until: number): readonly FaultPeriod[] =>
     return { fault, service, from, until: Math.min(until, from + lasts), share: dice.oneOf([0.1, 0.3, 1]) };
   });
 
-/** What happens to one machine, one after the other. */
+/** What happens to one machine, one event after the other. */
 const incident = (dice: Dice, machine: number, from: number, mayHibernate: boolean): readonly Planned[] => {
   const happenings: Planned[] = [];
   let at = from;
@@ -208,7 +208,7 @@ export const plainPlanFor = (seed: number): Plan => {
   };
 };
 
-/** What a person does who watches a fence, and looks for a moment. */
+/** What a person does who watches a fence, and who looks for a moment. */
 const watcher = (dice: Dice, machine: number, until: number): Planned => {
   const at = dice.between(BEGINS_AT, until);
   const kind = dice.roll();
@@ -219,7 +219,7 @@ const watcher = (dice: Dice, machine: number, until: number): Planned => {
   return { at, do: dice.oneOf(acts), machine, within: 2 * MINUTE };
 };
 
-/** The same plan for each seed. Every second one has people who watch, clocks that are wrong, and Leases that are late. */
+/** The plan of a seed. Every second plan has people who watch, clocks that are wrong, and Leases that are late. */
 export const planFor = (seed: number): Plan => {
   const plan = plainPlanFor(seed);
   const dice = diceFor(seed, 'watchers');

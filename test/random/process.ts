@@ -1,20 +1,23 @@
 import type { Clock } from '../../fencing/loop/ports.ts';
 import type { Engine } from './engine.ts';
 
-/** One invocation of a function. It has clocks of its own, may be frozen, and may be killed between any call and its answer. */
+/**
+ * One invocation of a function. It has its own clocks, may be frozen, and may be killed between any call and its
+ * answer.
+ */
 export interface Process {
   readonly name: string;
   readonly clock: Clock;
   readonly isAlive: () => boolean;
-  /** Ends it. Nothing that it waits for comes any more. Calls that have left still take effect. */
+  /** Ends it. It receives nothing any more. Calls that were sent still take effect. */
   readonly kill: () => void;
-  /** Stops it for that long. Answers and timers arrive afterwards. */
+  /** Stops it for this time. Answers and timers arrive afterwards. */
   readonly freeze: (ms: number) => void;
   /** Lets the process notice something, once it is not frozen. */
   readonly notice: (happens: () => void) => void;
 }
 
-/** One for all, because an error with its stack takes longer to make than anything else here. */
+/** One error for all, because to create an error with its stack takes longer than anything else here. */
 const TIME_IS_UP = new Error('the time is up');
 
 /** A process that was frozen notices what it missed within this time (ms). */
@@ -23,11 +26,11 @@ const THAW_MS = 5;
 interface Clocks {
   /** How far its wall clock is ahead (ms). */
   readonly skew: number;
-  /** What its monotonic clock shows more than the engine's (ms). */
+  /** How far its monotonic clock is ahead of the clock of the engine (ms). */
   readonly monoOffset: number;
 }
 
-/** The wall clock of every simulation begins then. */
+/** The wall clock of every simulation begins at this time. */
 export const EPOCH = Date.UTC(2026, 0, 1);
 
 export const startProcess = (engine: Engine, name: string, { skew, monoOffset }: Clocks): Process => {

@@ -8,7 +8,7 @@ import { counter } from './tally.ts';
 const FIRST_SEED = 1;
 const SCHEDULES = 300;
 
-test(`${SCHEDULES} random schedules from seed ${FIRST_SEED} are safe, and come to their end`, async () => {
+test(`${SCHEDULES} random schedules from seed ${FIRST_SEED} are safe, and end`, async () => {
   const counted = counter();
   for (let seed = FIRST_SEED; seed < FIRST_SEED + SCHEDULES; seed += 1) {
     const played = await play(planFor(seed));
@@ -16,18 +16,19 @@ test(`${SCHEDULES} random schedules from seed ${FIRST_SEED} are safe, and come t
     expect({ seed, violations, stuck }).toEqual({ seed, violations: [], stuck: [] });
     counted.add(played);
   }
-  // Otherwise, the cap's invariant would judge nothing, or no ledger would ever be folded.
+  // Otherwise, the invariant of the cap would never be checked, or no finished fence would ever be counted without an
+  // entry.
   const { counts } = counted.tally();
   expect(counts['admission']).toBeGreaterThan(SCHEDULES / 4);
   expect(counts['admission beside counted fences']).toBeGreaterThan(0);
 });
 
-test('a seed is one history', async () => {
+test('a seed always gives the same history', async () => {
   const [one, other] = [await play(planFor(9), { tells: true }), await play(planFor(9), { tells: true })];
   expect(one.story.length).toBeGreaterThan(3);
   expect(other.story).toEqual(one.story);
 });
 
-test('two hours of incidents on three clouds leave nothing', async () => {
+test('two hours of incidents on three clouds leave nothing behind', async () => {
   expect(failureOf(await play(soakPlan(1, 2)))).toBeNull();
 });

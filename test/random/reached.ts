@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { fileURLToPath } from 'node:url';
 
-/** Which code of a folder is never run, as the engine of JavaScript counts it. */
+/** Which code of a folder never runs, as the JavaScript engine counts it. */
 
 interface Range {
   readonly startOffset: number;
@@ -19,7 +19,7 @@ const linesOf = (text: string, { startOffset, endOffset }: Range): string => {
   return `${from === to ? from : `${from}-${to}`}: ${first.slice(0, 80)}`;
 };
 
-/** Begins to count. The returned function ends it, and lists what did not run, one line for each place. */
+/** Begins to count. The returned function stops it, and lists what did not run, one line for each place. */
 export const countReached = async (folder: string): Promise<() => Promise<readonly string[]>> => {
   const session = new Session();
   session.connect();

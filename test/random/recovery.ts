@@ -9,8 +9,8 @@ import { type Fleet, isGone, isOff, isUnknown, type Machine } from './machines.t
 import { isOptedOut, oursOn } from './safety.ts';
 
 /**
- * The second promise: once faults cease, every dead machine is fenced to its end, and nothing of Cloudfence stays where
- * one runs.
+ * The second promise: when the faults end, every dead machine is fenced to the end, and nothing of Cloudfence stays on
+ * the Node of a machine that runs.
  */
 
 interface World {
@@ -19,7 +19,7 @@ interface World {
   readonly policy: Policy;
   /** Whether a person removed our taint from the Node in its present boot. */
   readonly isRemoved: (node: V1Node) => boolean;
-  /** Why the latest run about a machine refused, for those that refused. */
+  /** Why the latest run about a machine refused, if it refused. */
   readonly refusals: ReadonlyMap<MachineId, string>;
 }
 
@@ -28,7 +28,7 @@ const nodeOf = (machine: Machine, { objects, machineOfNode }: Cluster): V1Node |
   return node && machineOfNode.get(uidOf(node)) === machine ? node : undefined;
 };
 
-/** A person who opts out, or who removes a fence, has the last word about this boot. */
+/** A person who opts a Node out, or who removes a fence, decides about this boot. */
 const isLeftToPerson = (node: V1Node, { policy, isRemoved }: World): boolean =>
   nodeFacts(node, []).tombstone !== null || (isOptedOut(node) && policy.optOut !== 'none') || isRemoved(node);
 
@@ -51,8 +51,8 @@ const disksOf = (machine: Machine, { fleet }: World) =>
   [...fleet.disks.values()].filter(({ holder }) => holder === machine);
 
 /**
- * Nothing can confirm that a machine is gone which never had a disk, once its cloud does not know it any more. A person
- * has to look, or the cloud controller to delete the Node.
+ * If a machine never had a disk and its cloud does not know it any more, nothing can confirm that it is gone. A person
+ * has to look, or the cloud controller has to delete the Node.
  */
 const hasNoWitness = (machine: Machine, world: World): boolean =>
   isGone(machine) &&
@@ -61,15 +61,15 @@ const hasNoWitness = (machine: Machine, world: World): boolean =>
   attachmentsOf(machine, world).every(({ status }) => status?.attached !== true);
 
 /**
- * A machine that was started after its fence, and terminated before any run saw it run, looks on some clouds like one
- * that was off all the time under a Node of another machine. The refusal says how a person ends the fence.
+ * A machine that was started after its fence, and terminated before any run saw it running, looks on some clouds like a
+ * machine that was off all the time with a Node of another machine. The refusal says how a person ends the fence.
  */
 const mayBeAnothers = (machine: Machine, { refusals }: World): boolean =>
   isGone(machine) && refusals.get(machine.id) === 'identity-contradicted';
 
 /**
- * A pod came to the Node of a fenced machine whose cloud does not know it any more. The fence has freed the disks that
- * could confirm that the machine is gone, so nothing allows to delete this pod.
+ * A pod came to the Node of a fenced machine, and the cloud of that machine does not know it any more. The fence has
+ * freed the disks that could confirm that the machine is gone, so nothing allows Cloudfence to delete this pod.
  */
 const hasPodWithoutWitness = (machine: Machine, node: V1Node | undefined, world: World): boolean =>
   node !== undefined &&
@@ -78,9 +78,9 @@ const hasPodWithoutWitness = (machine: Machine, node: V1Node | undefined, world:
   heldBy(machine, world).length > 0;
 
 /**
- * Returns the machines that a person has to look at: an attachment is older than the Node that it names, so nobody can
- * tell whether its disk was ever at this machine, or a pod has come without a witness. Where a cloud controller runs, it
- * deletes such a Node.
+ * Returns the machines at which a person has to look. Either an attachment is older than the Node that it names, so
+ * nobody knows whether its disk was ever attached to this machine, or a pod has come without a witness. A cloud
+ * controller deletes such a Node.
  */
 export const toLookAt = (world: World): readonly Machine[] =>
   world.fleet.machines.filter((machine) => {
@@ -98,7 +98,7 @@ export const toLookAt = (world: World): readonly Machine[] =>
 const isKeptFor = (machine: Machine, node: V1Node | undefined): boolean =>
   isUnknown(machine) && node !== undefined && nodeFacts(node, []).record?.phase === 'fenced';
 
-/** Returns what a machine that is off still lacks. */
+/** Returns what is still missing for a machine that is off. */
 const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
   const node = nodeOf(machine, world.cluster);
   const ours = node ? oursOn(node) : [];
@@ -109,7 +109,7 @@ const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
   if (hasNoWitness(machine, world) || mayBeAnothers(machine, world)) return [];
   if (isGone(machine) && ours.length > 0 && !isKeptFor(machine, node) && world.policy.deleteNode !== 'never')
     return [`the fenced Node of ${machine.name} stays, although it is gone`];
-  // Only a person can tell whether a machine that may hibernate did.
+  // Only a person knows whether a machine that can hibernate did so.
   if (machine.mayHibernate && world.refusals.get(machine.id) === 'suspended') return [];
   const held = heldBy(machine, world);
   return held.length > 0 ? [`${machine.name} is ${power}, and still holds ${held.join(', ')}`] : [];
@@ -130,8 +130,8 @@ export const lacksOf = (world: World): readonly string[] =>
   world.fleet.machines.flatMap((machine) => machineLacks(machine, world));
 
 /**
- * Returns how many attachments have a nudge that nobody takes off: the run that set it on the attachment of the next
- * Node ended before it could. It goes with the attachment, and changes nothing until then.
+ * Returns how many attachments have a nudge that nothing removes, because the run that set it on the attachment of the
+ * next Node ended before it could remove it. The nudge goes with the attachment, and changes nothing until then.
  */
 export const countNudges = ({ objects }: Cluster): number =>
   objects.attachments.all().filter(({ metadata }) => metadata?.annotations?.[NUDGE_ANNOTATION] !== undefined).length;

@@ -24,7 +24,7 @@ import { type Disk, endedBootOf, isGone, isOff, type Machine, mayWrite } from '.
 import type { Assumption } from './network.ts';
 import { EPOCH } from './process.ts';
 
-/** What must hold whenever something takes effect. The names are those of the exploration, where it has them. */
+/** What must hold whenever something takes effect. If the exploration has the same invariant, the name is the same. */
 export type Invariant =
   | 'one-writer'
   | 'act-under-proof'
@@ -50,7 +50,7 @@ export interface Violation {
 /** How long a run may act on what it has read of a cluster, with slow answers before and after (ms). */
 const READ_LASTS_MS = 45_000;
 
-/** How long a person's statement lasts: as long as the command that it was given to (ms). */
+/** How long a person's statement lasts: as long as the command to which it was given (ms). */
 const ACCEPTED_MS = 60_000;
 
 /** A person removed our taint. That counts for the boot whose fence the record named, whatever has booted since. */
@@ -67,14 +67,17 @@ export interface Safety {
   readonly onDetach: (machine: Machine, disk: Disk, why: string) => void;
   readonly onSweep: (began: number) => void;
   readonly noteRemoval: (node: V1Node) => void;
-  /** The removal counts no more: the whole fence went without a trace, or someone set such a taint again. */
+  /**
+   * The removal does not count any more: the whole fence was removed without a trace, or someone set such a taint
+   * again.
+   */
   readonly forgetRemovals: (node: V1Node) => void;
   /** A person has looked, and ends the fence of the Node with `release --accept`. */
   readonly noteAcceptance: (node: V1Node) => void;
   readonly isRemoved: (node: V1Node) => boolean;
   readonly notePause: (paused: boolean) => void;
   readonly noteOptOut: (node: V1Node, out: boolean) => void;
-  /** The cap has admitted the machine's fence. It counts from then on, whenever its mark is written. */
+  /** The cap has admitted the fence of the machine. The fence counts from then on, whenever its mark is written. */
   readonly noteAdmission: (machine: MachineId) => void;
   readonly noteNodes: (count: number) => void;
   readonly break: (breaks: Invariant, says: string) => void;
@@ -108,13 +111,13 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
   let removals: readonly Removal[] = [];
   /** By the uid of the Node. */
   const accepted = new Map<string, number>();
-  /** By fence: which boot of its machine had ended when its mark was written. */
+  /** By fence: the boot of its machine that had ended when its mark was written. */
   const endedBoots = new Map<string, number>();
   const begun: { readonly at: number; readonly machine: string }[] = [];
   const admitted = new Map<MachineId, number>();
   let pausedSince: number | null = null;
   let mostNodes = 0;
-  /** By the uid of the Node. A later Node of the same name is not opted out. */
+  /** By the uid of the Node. A later Node with the same name is not opted out. */
   const optedOutSince = new Map<string, number>();
   const suspectedAt = new Map<string, number>();
   const fail = (breaks: Invariant, says: string): void => void violations.push({ at: now(), breaks, says });
@@ -146,7 +149,10 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     notRemoved(node, what, step === 'mark');
   };
 
-  /** When the ledger says that the fence began. A process may be killed before it hears that its claim took effect. */
+  /**
+   * When the fence began according to the ledger. A process may be killed before it learns that its reservation took
+   * effect.
+   */
   const claimedAt = (machine: MachineId): number => {
     const map = cluster.objects.maps.get(keyIn(LEDGER.namespace, LEDGER.name));
     const lines = (map?.data?.[LEDGER.fences] ?? '').split('\n').map((line) => line.split(' '));
@@ -154,7 +160,7 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     const begins = entries.map(([, , at]) => Number(at) * 1_000 - EPOCH);
     return Math.min(admitted.get(machine) ?? now(), begins.length > 0 ? Math.max(...begins) : Infinity);
   };
-  // A machine that took over an id counts as the one before: the ledger cannot always tell them apart.
+  // A machine that took over an id counts as the one before, because the ledger cannot always distinguish them.
   const withinCap = (machine: Machine): void => {
     const window = timing.capWindow - 2 * maxSkew - 60_000;
     const recent = begun.filter(({ at }) => now() - at < window);

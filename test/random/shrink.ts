@@ -1,7 +1,7 @@
 import type { Plan } from './plan.ts';
 import { play, type Played } from './simulation.ts';
 
-/** Makes a plan that fails shorter, as long as it fails in the same way. */
+/** Makes a plan that fails shorter, while it fails in the same way. */
 
 /** Returns how a schedule fails: the invariant that it breaks, `stuck`, or null. */
 export const failureOf = ({ violations, stuck }: Pick<Played, 'violations' | 'stuck'>): string | null =>
@@ -17,7 +17,7 @@ const simpler = (plan: Plan): readonly Plan[] => [
   ...(plan.databases > 1 ? [{ ...plan, databases: 1 }] : []),
 ];
 
-/** Returns the plan without `size` of its happenings, from each place. */
+/** Returns the plan without `size` of its events, from each place. */
 const shorter = (plan: Plan, size: number): readonly Plan[] =>
   Array.from({ length: Math.ceil(plan.happenings.length / size) }, (_, at) => ({
     ...plan,
@@ -32,7 +32,7 @@ const firstThat = async (plans: readonly Plan[], failure: string): Promise<Plan 
   return null;
 };
 
-/** Returns a plan that fails like this one, and from which nothing can be left out. */
+/** Returns a plan that fails in the same way, and from which nothing can be removed. */
 export const shrink = async (plan: Plan, failure: string): Promise<Plan> => {
   const candidates = [...sizesOf(plan).flatMap((size) => shorter(plan, size)), ...simpler(plan)];
   const found = await firstThat(

@@ -19,7 +19,10 @@ import { peopleAt } from './people.ts';
 import { countNudges, lacksOf, toLookAt } from './recovery.ts';
 import { createSafety, type Safety, type Violation } from './safety.ts';
 
-/** Plays one plan: faults without limit while safety is checked, and then a healthy world in which everything must end. */
+/**
+ * Plays one plan: first faults without limit, while safety is checked, and then a healthy world in which everything
+ * must end.
+ */
 
 export interface StoryLine {
   readonly at: number;
@@ -28,9 +31,9 @@ export interface StoryLine {
 
 export interface Played {
   readonly violations: readonly Violation[];
-  /** What is still missing after the healthy time. Empty if nothing is. */
+  /** What is still missing after the healthy period. Empty if nothing is. */
   readonly stuck: readonly string[];
-  /** How often each fault took place, each step, each outcome with its reason. */
+  /** How often each fault, each step, and each outcome with its reason occurred. */
   readonly counts: ReadonlyMap<string, number>;
   readonly lasted: number;
   readonly story: readonly StoryLine[];
@@ -39,7 +42,9 @@ export interface Played {
 const MINUTE = 60_000;
 const TRIES_EVERY = 250;
 const HOUR = 60 * MINUTE;
-/** How many finished fences keep their entries in the ledger. Few clusters of a schedule have as many as usual. */
+/**
+ * How many finished fences keep their entries in the ledger. Few clusters in a schedule have as many as the default.
+ */
 const ENTRIES_KEPT = [0, 0, 1, 3] as const;
 const MOST_HEALTHY_SWEEPS = 40;
 const HEALTHY_SWEEP_EVERY = 2 * MINUTE;
@@ -53,7 +58,7 @@ export interface HourReport {
 
 interface Options {
   readonly tells?: boolean;
-  /** Is called once an hour of virtual time. */
+  /** Called once for each hour of virtual time. */
   readonly everyHour?: (hour: HourReport) => void;
 }
 
@@ -76,7 +81,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     assumption: plan.assumption,
     note: (fault) => count(`fault ${fault}`),
   });
-  // A key costs each call some time, so they are only where someone rotates them.
+  // A key makes each call slower, so keys exist only if someone rotates them.
   const keys = plan.happenings.some((what) => what.do === 'rotate')
     ? createKeys({ engine, network: open, note: (what) => count(`fault ${what}`) })
     : null;
@@ -269,7 +274,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     const node = cluster.objects.nodes.get(machine.node);
     return node && cluster.machineOfNode.get(uidOf(node)) === machine ? node : undefined;
   };
-  /** A new machine takes over a name only once the Node of the one before is gone. */
+  /** A new machine takes over a name only when the Node of the previous one is gone. */
   const recreate = (at: number): boolean => {
     const before = current[at];
     if (!before || !isGone(before) || cluster.objects.nodes.get(before.node)) return false;

@@ -4,7 +4,7 @@ import type { CloudName } from './machines.ts';
 import type { FaultPeriod } from './network.ts';
 import { BEGINS_AT, type Plan, type Planned } from './plan.ts';
 
-/** A plan for many hours: incidents without an end on a few machines of three clouds, upgrades, and rotated keys. */
+/** A plan for many hours: incidents on a few machines of three clouds, upgrades, and rotated keys. */
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -12,7 +12,7 @@ export const HOUR = 60 * MINUTE;
 
 const CLOUDS: readonly CloudName[] = ['aws', 'aws', 'aws', 'azure', 'azure', 'azure', 'gcp', 'gcp', 'gcp'];
 
-/** Each incident ends in a machine that runs, before the next one begins. */
+/** At the end of each incident, the machine runs before the next one begins. */
 const incident = (dice: Dice, machine: number, at: number): readonly Planned[] => {
   const later = at + dice.between(2 * MINUTE, 8 * MINUTE);
   const kind = dice.roll();
@@ -54,7 +54,7 @@ const disturbance = (dice: Dice, at: number): readonly Planned[] => {
   ];
 };
 
-/** With or without a time in which the former key is accepted, too. */
+/** With or without a period in which the previous key is accepted, too. */
 const rotation = (dice: Dice, at: number): Planned => ({
   at,
   do: 'rotate',
@@ -88,7 +88,7 @@ export const soakPlan = (seed: number, hours: number): Plan => {
   const incidents = CLOUDS.flatMap((_, machine) =>
     every(dice, 20 * MINUTE, 40 * MINUTE, until - HOUR, (at) => incident(dice, machine, at)),
   );
-  // Most keys are rotated while a fence is under way.
+  // Most keys are rotated during a fence.
   const rotations = incidents.flatMap(({ at, do: what }) =>
     (what === 'stop' || what === 'terminate') && dice.chance(0.2) ? [rotation(dice, at + dice.between(0, 30_000))] : [],
   );

@@ -4,8 +4,8 @@ import { soakPlan } from './soak-plan.ts';
 import { readOptions } from '../script-options.ts';
 
 /**
- * Runs the system for hours of virtual time, and prints the heap after each garbage collection. Ends with 1 if anything
- * is unsafe or left over at the end, or if the heap grew. `--hours N --seed S`
+ * Runs the system for hours of virtual time, and prints the heap after each garbage collection. Exits with 1 if
+ * anything is unsafe or left over at the end, or if the heap grew. `--hours N --seed S`
  */
 
 const USAGE = `npm run soak -- [options]
@@ -47,7 +47,7 @@ const begun = performance.now();
 const hours = Number(values.hours);
 const played = await play(soakPlan(Number(values.seed), hours), { everyHour: tellHour });
 const tenth = Math.max(1, Math.floor(heaps.length / 10));
-// The first hours fill caches.
+// In the first hours, caches fill.
 const before = average(heaps.slice(tenth, 2 * tenth));
 const growth = average(heaps.slice(-tenth)) / before;
 for (const [what, times] of [...played.counts].toSorted(([a], [b]) => a.localeCompare(b)))

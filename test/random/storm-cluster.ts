@@ -13,7 +13,7 @@ import { EPOCH } from './process.ts';
 
 /**
  * A cluster of thousands of Nodes, each with one database. The controllers of test/random/kubernetes look at everything
- * after each change, which takes days at this size. Here, each change causes only what follows from it for its own Node.
+ * after each change, which takes days in a cluster of this size. Here, each change only affects its own Node.
  */
 export interface StormCluster {
   readonly served: Served;
@@ -22,14 +22,16 @@ export interface StormCluster {
   readonly silent: (machine: Machine) => void;
   /** The kubelet of the machine posts its status, after a boot or after it was cut off. */
   readonly posts: (machine: Machine) => void;
-  /** Whether nothing of Cloudfence is on the machine's Node. */
+  /** Whether nothing of Cloudfence is on the Node of the machine. */
   readonly isFree: (machine: Machine) => boolean;
 }
 
 const NAMESPACES = 40;
 const UNREACHABLE = 'node.kubernetes.io/unreachable';
 const ATTACHER_FINALIZER = 'external-attacher/simulated';
-/** A Node of a busy cluster has about 7 kB, most of it images: 40 of the 200 that run in the cluster. */
+/**
+ * A Node in a busy cluster has about 7 kB. Most of that is the list of images: 40 of the 200 that run in the cluster.
+ */
 const IMAGES = Array.from({ length: 200 }, (_, nth) => ({
   names: [`registry.example.org/platform/service-${nth}@sha256:${createHash('sha256').update(`${nth}`).digest('hex')}`],
   sizeBytes: 40_000_000 + nth,

@@ -4,11 +4,11 @@ import type { Engine } from './engine.ts';
 import type { Network } from './network.ts';
 
 /**
- * Counts what a storm asks and what it is answered. EC2 throttles as it documents. The SDK's retries and those of
- * kubernetes/connection are below what the simulation keeps of both, so they are played here.
+ * Counts the calls and answers of a storm. EC2 throttles as its documentation says. The retries of the SDK and of
+ * kubernetes/connection are below the parts of both that the simulation uses, so they are played here.
  */
 
-/** Answered calls, their bytes, and those bytes as they are sent. */
+/** Answered calls, their bytes, and those bytes after compression. */
 export interface Kind {
   readonly calls: number;
   readonly bytes: number;
@@ -34,7 +34,7 @@ const bucketOf = ({ now }: Engine): (() => boolean) => {
 /** https://kubernetes.io/docs/reference/using-api/api-concepts/#response-compression */
 const COMPRESSED_FROM = 128 * 1_024;
 
-/** The bytes of an answer. Objects are never changed, so each is measured once. */
+/** The bytes of an answer. Objects never change, so each is measured once. */
 const meterOf = () => {
   const known = new WeakMap<object, number>();
   const sizeOf = (object: object): number => {
@@ -74,7 +74,7 @@ export const nothingCounted = (): Counted => ({
   kinds: new Map(),
 });
 
-/** How often a client tries a read that is throttled, and its first pause (ms). */
+/** How often a client repeats a read that is throttled, and its first pause (ms). */
 const RETRIES = { cloud: { tries: 3, pause: 500 }, kubernetes: { tries: 4, pause: 200 } } as const;
 
 const isThrottledRead = (error: unknown): boolean =>

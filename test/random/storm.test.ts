@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { playStorm, type Storm } from './storm.ts';
 
-/** `npm run bench -- --storm` plays up to 1,000 of 5,000 machines, and docs/recovery.md has the aims. */
+/** `npm run bench -- --storm` plays up to 1,000 of 5,000 machines, and docs/recovery.md names the aims. */
 
 const storm = (dead: number, how: Pick<Storm, 'eventsLost' | 'shape'>) =>
   playStorm({ machines: 5 * dead, dead, atOnce: 5, ...how });
@@ -11,7 +11,7 @@ it.each([
   ['all stop, with events', { shape: 'stops', eventsLost: false }, { calls: 34, kilobytes: 254, cloudCalls: 2 }],
   ['mixed, by sweeps', { shape: 'mixed', eventsLost: true }, { calls: 32, kilobytes: 292, cloudCalls: 1 }],
 ] as const)(
-  '200 of 1,000 machines (%s) cost at most eleven times what 20 of 100 cost, and nobody is left',
+  '200 of 1,000 machines (%s) cost at most eleven times as much as 20 of 100, and every machine recovers',
   async (_, how, most) => {
     const [small, large] = [await storm(20, how), await storm(200, how)];
     for (const [dead, { fenced, free, deadLetters }] of [[20, small] as const, [200, large] as const])

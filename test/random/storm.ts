@@ -10,23 +10,26 @@ import { createNetwork } from './network.ts';
 import { createStormCluster } from './storm-cluster.ts';
 import { type Counted, type Kind, metered, nothingCounted } from './storm-meter.ts';
 
-/** Part of a cluster stops within one minute, in virtual time. The API server rejects 2 % of the calls. */
+/** A part of a cluster stops within one minute, in virtual time. The API server rejects 2 % of the calls. */
 
 export interface Storm {
   readonly machines: number;
   readonly dead: number;
-  /** Whether no event arrives, and only sweeps find the machines. */
+  /** Whether no event arrives, so that only sweeps find the machines. */
   readonly eventsLost: boolean;
   readonly atOnce: number;
-  /** `stops`: one zone, and all stop at once. `mixed`: three zones, and what happens differs from machine to machine. */
+  /**
+   * `stops`: one zone, and all machines stop at once. `mixed`: three zones, and different things happen to the
+   * machines.
+   */
   readonly shape: 'stops' | 'mixed';
 }
 
 export interface StormCost extends Readonly<Omit<Counted, 'kinds'>> {
   readonly fenced: number;
-  /** Machines that run again or still, with nothing of Cloudfence on their Nodes. */
+  /** Machines that run again, or still run, with nothing of Cloudfence on their Nodes. */
   readonly free: number;
-  /** From the stop to the outcome (s): the last one, and half of them. */
+  /** From the stop to the outcome (s): the last machine, and half of them. */
   readonly lastAfter: number;
   readonly halfAfter: number;
   readonly deadLetters: number;
@@ -38,8 +41,8 @@ const MINUTE = 60_000;
 const BEGINS_AT = MINUTE;
 const LONGEST = 30 * MINUTE;
 /**
- * Each sweep lists all Nodes, with or without a storm. So the figures of each storm are of the same five sweeps, or of
- * more if it lasts longer.
+ * Each sweep lists all Nodes, with or without a storm. So the numbers of each storm include the same five sweeps, or
+ * more if the storm lasts longer.
  */
 const LEAST = 4.5 * MINUTE;
 const SWEEP_EVERY = MINUTE;
@@ -170,7 +173,7 @@ export const playStorm = async ({ machines, dead, eventsLost, atOnce, shape }: S
     log: (line) => {
       const { decision, instance, step } = { ...line } as Readonly<Record<string, string>>;
       const stopped = offAt.get(instance ?? '');
-      // A run whose time is up after the last step says that it waits, and no sweep finds more to do.
+      // A run whose time is up after the last step says that it waits, and no sweep finds anything else to do.
       const over = decision === 'fenced' || step === 'park';
       if (over && instance !== undefined && stopped !== undefined && !fencedAfter.has(instance))
         fencedAfter.set(instance, engine.now() - stopped);

@@ -1,7 +1,7 @@
 import type { Plan, Planned } from './plan.ts';
 import type { Played, StoryLine } from './simulation.ts';
 
-/** Tells a schedule in sentences with times. */
+/** Describes a schedule in sentences with times. */
 
 const second = (at: number): string => `${(at / 1_000).toFixed(1).padStart(7)} s`;
 
@@ -34,7 +34,7 @@ export const toldStory = (plan: Plan, { story, violations, stuck }: Played): rea
   ...stuck.map((says) => `In the end, ${says}.`),
 ];
 
-/** Returns in words what someone does. `name` is the machine that it is about. */
+/** Returns in words what happens. `name` is the machine that it concerns. */
 export const happeningInWords = (what: Planned, name: string): string => {
   switch (what.do) {
     case 'stop':
@@ -76,11 +76,11 @@ export const happeningInWords = (what: Planned, name: string): string => {
     case 'release':
       return `a person asks for the release of ${name}`;
     case 'accept':
-      return `a person ends the fence of ${name} on their word`;
+      return `a person ends the fence of ${name} with \`release --accept\``;
     case 'opt-out':
       return `a person opts the Node of ${name} out`;
     case 'opt-in':
-      return `a person takes the opt-out of ${name} back`;
+      return `a person removes the opt-out of ${name}`;
     case 'pause':
       return 'a person pauses Cloudfence';
     case 'unpause':

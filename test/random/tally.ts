@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { stepProperties } from '../../fencing/model/steps.ts';
 import type { Played } from './simulation.ts';
 
-/** Counts what many schedules reached, and names what none of them did. */
+/** Counts what many schedules reached, and names what none of them reached. */
 export interface Tally {
   readonly schedules: number;
   readonly unsafe: number;
@@ -10,7 +10,7 @@ export interface Tally {
   /** Hours of virtual time. */
   readonly hours: number;
   readonly counts: Readonly<Record<string, number>>;
-  /** How often two faults took place in one schedule, by both names. */
+  /** How often two faults occurred in the same schedule, by both names. */
   readonly pairs: Readonly<Record<string, number>>;
 }
 
@@ -61,7 +61,7 @@ export const counter = () => {
   };
 };
 
-/** Every code of a reason, as the model lists them. */
+/** Every code of a reason in the model. */
 const reasonCodes = (): readonly string[] => {
   const text = readFileSync(new URL('../../fencing/model/reason.ts', import.meta.url), 'utf8');
   const [, listed = ''] = /export type ReasonCode =([^;]*);/.exec(text) ?? [];
@@ -71,7 +71,7 @@ const reasonCodes = (): readonly string[] => {
 const missing = (all: readonly string[], isReached: (one: string) => boolean): string =>
   all.filter((one) => !isReached(one)).join(', ') || 'none';
 
-/** Returns the tally in lines for people. */
+/** Returns the tally as lines for people. */
 export const told = ({ counts, pairs }: Tally): readonly string[] => {
   const names = Object.keys(counts);
   const faults = names.filter((what) => what.startsWith(FAULT)).map((what) => what.slice(FAULT.length));

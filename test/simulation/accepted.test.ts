@@ -8,7 +8,7 @@ import { startMachine, stopMachine, stopped, UNTIL_STOPPED_MS, type Incident } f
 import { portsOver } from './rig.ts';
 import { thaw, walk } from './walk.ts';
 
-/** A person ends a fence with `release --accept`, from a laptop that sleeps in the middle of it. */
+/** A person ends a fence with `release --accept`, on a laptop that sleeps in the middle of it. */
 
 const MINUTE_MS = 60_000;
 

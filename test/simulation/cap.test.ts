@@ -18,8 +18,8 @@ import { stepOn } from './walk.ts';
 import { allOff, byEvents, fenceOne, freshId, MINUTE, momentOf, nodeOf, terminateMachine, type Zone } from './zone.ts';
 
 /**
- * Many machines at once: the cloud's answers, or Cloudfence, may be wrong, so only a share of the cluster is fenced
- * within a time.
+ * Many machines at once. The answers of the cloud, or Cloudfence itself, may be wrong, so only a share of the cluster
+ * is fenced within a certain time.
  */
 
 const LOOK_EVERY = 3;
@@ -28,7 +28,7 @@ const bySweeps = async ({ world }: Zone): Promise<readonly Outcome[]> =>
   (await sweep({ policy: defaultPolicy, deadline: world.now() + 4 * MINUTE, newRunId: freshId }, portsOver(world)))
     .outcomes;
 
-/** When each machine's fence ended, in minutes since the first. */
+/** When the fence of each machine ended, in minutes since the first. */
 const fencedAt = async (
   zone: Zone,
   look: (zone: Zone) => Promise<readonly Outcome[]>,
@@ -53,12 +53,12 @@ describe.each([
 ])('nine of nine machines off at once, %s', (_, look) => {
   it.each([
     [
-      'stopped with their Nodes left: four within fifteen minutes, four in the next, then the last',
+      'nine stopped Nodes that stay: four within fifteen minutes, four in the next, then the last',
       stopMachine,
       [4, 4, 1],
     ],
     [
-      'terminated, their Nodes deleted by their fences: four of nine, two of five, one of three',
+      'nine terminated Nodes that their fences delete: four of nine, two of five, one of three',
       terminateMachine,
       [4, 2, 1],
     ],
@@ -70,7 +70,7 @@ describe.each([
   });
 });
 
-it('machines whose Nodes are gone count as well: five of the eleven Nodes that are left', async () => {
+it('machines whose Nodes are gone count for the cap as well: five of the eleven Nodes that are left', async () => {
   const zone = allOff(20, stopMachine, 9);
   for (const machine of zone.machines) {
     const node = getObject(zone.world, 'nodes', nodeOf(zone.world, machine));
@@ -94,7 +94,7 @@ it('a fence that was released within the window still counts', async () => {
     expect(await fenceOne(world, machine)).toMatchObject({ outcome: 'refused', reason: { code: 'cap-reached' } });
 });
 
-it('the one machine of a small cluster that is started and stopped again is fenced again: it counts once', async () => {
+it('the one machine of a small cluster is fenced again after a restart, because it counts only once', async () => {
   const { world, machines } = allOff(2, stopMachine, 1);
   const [machine = ''] = machines;
   expect(await fenceOne(world, machine)).toMatchObject({ outcome: 'fenced' });
@@ -125,7 +125,7 @@ describe('work that comes back to a parked Node', () => {
     return zone;
   };
 
-  it('needs no claim while its previous claim still counts', async () => {
+  it('needs no reservation while the previous one of its machine still counts', async () => {
     const { world, machines } = await parked(1, 3);
     const outcome = await fenceOne(world, machines[0] ?? '');
     expect(outcome).toMatchObject({
@@ -138,7 +138,7 @@ describe('work that comes back to a parked Node', () => {
     });
   });
 
-  it('needs another claim once the previous one has left the window, and waits until there is room', async () => {
+  it('needs another reservation once the previous one has left the window, and waits until there is room', async () => {
     const { world, machines } = await parked(16, 4);
     const before = stateOf(world).nodes;
     expect(await fenceOne(world, machines[0] ?? '')).toMatchObject({
@@ -156,7 +156,7 @@ describe('work that comes back to a parked Node', () => {
     expect(stateOf(world).violations).toEqual([]);
   });
 
-  it('counts for the others: at most so many within the window, whichever fences they are', async () => {
+  it('counts for the other machines: only a limited number is fenced within the window', async () => {
     const zone = await parked(16, 3);
     expect(await fenceOne(zone.world, zone.machines[0] ?? '')).toMatchObject({ outcome: 'fenced' });
     expect(await fenceOne(zone.world, zone.machines[4] ?? '')).toMatchObject({
@@ -166,10 +166,10 @@ describe('work that comes back to a parked Node', () => {
   });
 });
 
-describe('runs that reach the cap together', () => {
+describe('runs that reach the cap at the same time', () => {
   const labelled = (world: AwsWorld): number => stateOf(world).nodes.filter((line) => line.includes('labelled')).length;
 
-  it('all at once: as many begin as the cap allows', async () => {
+  it('begin only as many fences as the cap allows', async () => {
     const { world, machines } = allOff(9);
     const outcomes = await Promise.all(
       machines.map((machine) => fenceOne(world, machine, { cap: { share: 0.49, atOnce: 1 } })),
@@ -179,7 +179,7 @@ describe('runs that reach the cap together', () => {
     expect(labelled(world)).toBe(4);
   });
 
-  it('two in lockstep, in every order of their calls: one of them begins', async () => {
+  it('begin one fence, in every order of their calls, if there are two runs', async () => {
     const { world: untouched, machines } = allOff(2);
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat({ max: 1 }), { maxLength: 20 }), async (order) => {
@@ -202,7 +202,7 @@ describe('runs that reach the cap together', () => {
     );
   });
 
-  it('killed after their claims and delivered again: the admitted ones continue, and no others', async () => {
+  it('continue after they were killed and delivered again if they were admitted, and only then', async () => {
     const { world, machines } = allOff(9);
     const policy = { cap: { share: 0.49, atOnce: 1 } };
     const killed = async (machine: string): Promise<void> => {
@@ -222,7 +222,7 @@ describe('runs that reach the cap together', () => {
   });
 });
 
-it('a fence on a Node does not count by itself: a forged fence of the year 9999 holds no place', async () => {
+it('a fence on a Node does not count by itself: a forged fence of the year 9999 uses no place of the cap', async () => {
   const { world, machines } = allOff(9, stopMachine, 1);
   const [machine = ''] = machines;
   const forged = {

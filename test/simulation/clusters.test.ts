@@ -8,7 +8,7 @@ import { stopped } from './incidents.ts';
 import { clusterOver, freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
-/** One configuration with several clusters: the instance's tag picks one, or else each is asked. */
+/** One configuration with several clusters. The tag of the instance selects one, or else each is asked. */
 
 const named = (name: string, cluster: Cluster): Cluster => ({ ...cluster, name });
 const empty = () => clusterOver(createAwsSandbox({ seed: 9, now: Date.UTC(2026, 0, 1) }));
@@ -51,7 +51,7 @@ const react = async (clusters: (own: Cluster) => readonly Cluster[], tagged?: st
 };
 
 describe('a machine among several clusters', () => {
-  it('is found in the cluster that holds it', async () => {
+  it('is found in the cluster that has its Node', async () => {
     const { outcome, fenced } = await react((own) => [named('one', empty()), named('two', own)]);
     expect({ ...outcome, fenced }).toMatchObject({ outcome: 'fenced', cluster: 'two', fenced: true });
   });
@@ -61,7 +61,7 @@ describe('a machine among several clusters', () => {
     expect(outcome).toMatchObject({ outcome: 'fenced', cluster: 'two' });
   });
 
-  it('is waited for, and never ignored, if no cluster that answers holds it', async () => {
+  it('is waited for, and never ignored, if one cluster does not answer and no other has its Node', async () => {
     const { outcome, fenced } = await react(() => [silent(), named('one', empty())]);
     expect({ ...outcome, fenced }).toMatchObject({
       outcome: 'waiting',
@@ -70,24 +70,24 @@ describe('a machine among several clusters', () => {
     });
   });
 
-  it('is ignored if all answer and none holds it', async () => {
+  it('is ignored if all clusters answer and none has its Node', async () => {
     const { outcome } = await react(() => [named('one', empty()), named('two', empty())]);
     expect(outcome).toMatchObject({ outcome: 'ignored', reason: { code: 'no-node' } });
   });
 
-  it('is looked for only in the cluster that its tag names', async () => {
+  it('is searched for only in the cluster that its tag names', async () => {
     const { outcome } = await react((own) => [named('one', own), silent()], 'one');
     expect(outcome).toMatchObject({ outcome: 'fenced', cluster: 'one' });
     const elsewhere = await react((own) => [named('one', empty()), named('two', own)], 'one');
     expect(elsewhere.outcome).toMatchObject({ outcome: 'ignored' });
   });
 
-  it('is looked for everywhere if its tag names a cluster that is not configured', async () => {
+  it('is searched for everywhere if its tag names a cluster that is not configured', async () => {
     const { outcome } = await react((own) => [named('one', own)], 'somebody-elses');
     expect(outcome).toMatchObject({ outcome: 'fenced', cluster: 'one' });
   });
 
-  it('is refused if two clusters claim it', async () => {
+  it('is refused if two clusters have a Node of it', async () => {
     const { outcome, fenced } = await react((own) => [named('one', own), named('two', own)]);
     expect({ ...outcome, fenced }).toMatchObject({
       outcome: 'refused',

@@ -12,7 +12,7 @@ export const fence = async ({ world, scene }: Incident, wanted: Partial<Wanted> 
   return run(freshRun(world, ports, { machine: scene.holder, ...wanted }), ports);
 };
 
-/** Every way in which a machine dies or returns here, with the run's right end. */
+/** Every way in which a machine dies or returns in these tests, with the right end of the run. */
 export const incidents: readonly (readonly [
   string,
   (seed?: number) => Incident | Promise<Incident>,

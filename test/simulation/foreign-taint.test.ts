@@ -13,8 +13,8 @@ import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 
 /**
- * People and Azure’s cloud controller also put Nodes out of service. Cloudfence never touches or claims their taint,
- * and does not give up its own fence because of it.
+ * People and the cloud controller of Azure also put Nodes out of service. Cloudfence never touches or claims their
+ * taint, and its own fence continues.
  */
 
 const KEY = 'node.kubernetes.io/out-of-service';
@@ -32,7 +32,7 @@ const byHand = (incident: Incident, change: (node: NodeObject) => unknown): void
 const putOutOfService = (incident: Incident, effect: (typeof effects)[number]): void =>
   byHand(incident, ({ spec }) => (spec.taints = [...(spec.taints ?? []), { key: KEY, value: 'nodeshutdown', effect }]));
 
-/** A person runs `kubectl taint --overwrite` with the value from the Kubernetes documentation. */
+/** A person runs `kubectl taint --overwrite` with the value from the documentation of Kubernetes. */
 const overwrite = (incident: Incident): void =>
   byHand(incident, ({ spec }) => {
     for (const taint of spec.taints ?? []) if (taint.key === KEY) taint.value = 'nodeshutdown';
@@ -68,7 +68,7 @@ const QUARANTINE = 'cloudfence.dev/quarantine=fenced:NoSchedule';
 const ourLabels = (incident: Incident): readonly string[] =>
   Object.keys(nodeOf(incident)?.metadata.labels ?? {}).filter((key) => key.startsWith('cloudfence'));
 
-describe.each(effects)('a taint of someone else’s (%s)', (effect) => {
+describe.each(effects)('a taint of someone else (%s)', (effect) => {
   const THEIRS = `${KEY}=nodeshutdown:${effect}`;
 
   const parkedAndTainted = async (): Promise<Incident> => {
@@ -90,7 +90,7 @@ describe.each(effects)('a taint of someone else’s (%s)', (effect) => {
     expect(ourLabels(incident)).toEqual([FENCED_LABEL]);
   });
 
-  it('... also if only sweeps look; it outlasts the return of the machine, which is reported', async () => {
+  it('that was added to a parked Node stays if only sweeps look, stays after the return, and is reported', async () => {
     const incident = await parkedAndTainted();
     await sweepFor(incident, 120_000);
     expect(taintsOf(incident)).toEqual([QUARANTINE, THEIRS]);
@@ -106,7 +106,7 @@ describe.each(effects)('a taint of someone else’s (%s)', (effect) => {
   });
 });
 
-it('a taint of someone else’s that was added next to ours in mid-fence stays when ours goes', async () => {
+it('someone else’s taint that was added next to ours during a fence stays when ours is removed', async () => {
   const incident = await diedAfterMark();
   putOutOfService(incident, 'NoExecute');
   expect(await fence(incident, { runId: 'event' })).toMatchObject({ outcome: 'fenced' });
@@ -121,7 +121,7 @@ describe('a taint with which a person replaced ours', () => {
     return incident;
   };
 
-  it('is theirs, and the fence continues under it', async () => {
+  it('belongs to that person, and the fence continues with it', async () => {
     const incident = await replaced();
     expect(await fence(incident, { runId: 'event' })).toMatchObject({ outcome: 'fenced' });
     expect(taintsOf(incident)).toEqual([`${KEY}=nodeshutdown:NoSchedule`, QUARANTINE]);
@@ -146,7 +146,7 @@ describe('the label of our taint that a person left behind', () => {
     return incident;
   };
 
-  it('goes once the machine has booted again, and makes no taint ours until then', async () => {
+  it('is removed once the machine has booted again, and claims no taint until then', async () => {
     const incident = await left();
     putOutOfService(incident, 'NoSchedule');
     startMachine(incident.world, incident.scene.holder);
@@ -155,7 +155,7 @@ describe('the label of our taint that a person left behind', () => {
     expect(ourLabels(incident)).toEqual([]);
   });
 
-  it('shows what was removed while the machine is off, whoever then puts the Node out of service', async () => {
+  it('shows while the machine is off what was removed, whoever then puts the Node out of service', async () => {
     const incident = await left();
     putOutOfService(incident, 'NoExecute');
     expect(await fence(incident, { runId: 'event' })).toMatchObject({

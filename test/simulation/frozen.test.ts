@@ -10,7 +10,10 @@ import { stateOf } from './state.ts';
 import { someOf } from '../thorough.ts';
 import { stepOn, thaw, walk, type CommandMoment } from './walk.ts';
 
-/** A run is frozen between any two of its calls, the world continues without it, and it thaws with all that it knew. */
+/**
+ * A run is frozen between any two of its calls. The world continues without it, and the run continues later with what
+ * it knew.
+ */
 
 const HOURS = 3_600_000;
 const LONG = 24 * HOURS;
@@ -22,7 +25,7 @@ const walked = async (happen: () => Promise<{ world: AwsWorld; scene: DatabaseSc
 };
 
 describe.each(incidents.filter(([, , right]) => right === 'fenced'))('a machine %s', (_, happen) => {
-  it('reaches a safe end if the run is frozen for an hour and thaws', async () => {
+  it('reaches a safe end if the run is frozen for an hour', async () => {
     const { crossings, scene } = await walked(async () => happen());
     for (const { known, command, world } of someOf(crossings)) {
       const frozen = world.fork();
@@ -36,7 +39,7 @@ describe.each(incidents.filter(([, , right]) => right === 'fenced'))('a machine 
   });
 });
 
-/** What lives on the node once its machine is up again. None of it may be touched any more. */
+/** What runs on the node once its machine is up again. Nothing may touch it any more. */
 const livingOn = (world: AwsWorld, node: string): readonly string[] =>
   listObjects(world, 'pods')
     .filter((pod) => pod.spec.nodeName === node && pod.status.phase === 'Running' && !pod.metadata.deletionTimestamp)
@@ -67,7 +70,7 @@ describe.each([
   ['stopped, whose Node is gone', nodeGone],
   ['stopped under pods of every kind', crowded],
 ])('a machine %s', (_, happen) => {
-  it('is left alone by a frozen run that thaws after the machine was started', async () => {
+  it('is not touched by a frozen run that continues after the machine was started', async () => {
     const { crossings, scene } = await walked(async () => happen());
     for (const crossing of someOf(crossings)) {
       const { frozen, before, after, deleted } = await restartedMeanwhile(crossing, scene, (world) => {
@@ -81,7 +84,7 @@ describe.each([
     }
   });
 
-  it('is left alone while it is still booting', async () => {
+  it('is not touched by such a run while the machine is still booting', async () => {
     const { crossings, scene } = await walked(async () => happen());
     for (const crossing of someOf(crossings)) {
       const { frozen, deleted } = await restartedMeanwhile(crossing, scene, (world) => {
@@ -100,7 +103,7 @@ it.each([
   ['stopped under pods of every kind', crowded],
   ['stopped while the CSI attacher is down', attacherDown],
 ])(
-  'a call about a machine %s that was about to leave when the process froze is not sent when it thaws',
+  'a call about a machine %s that was about to be sent when the process froze is not sent afterwards',
   async (_, happen) => {
     const { crossings } = await walked(async () => happen(), 20_000);
     const destructive = crossings.filter(
@@ -120,7 +123,7 @@ it.each([
   },
 );
 
-it('a machine that was started and stopped again meanwhile is fenced again, under a new record', async () => {
+it('a machine that was restarted and stopped while the run was frozen is fenced with a new record', async () => {
   const { crossings, scene } = await walked(async () => stopped());
   for (const { known, command, world } of someOf(crossings)) {
     const frozen = world.fork();

@@ -13,7 +13,10 @@ import { portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 
-/** Someone removes a part of what Cloudfence has put on a Node, or a kubelet writes what looks like a part of it. */
+/**
+ * Someone removes a part of what Cloudfence has put on a Node, or a kubelet writes something that looks like a part of
+ * it.
+ */
 
 const nodeOf = ({ world, scene }: Incident) => getObject(world, 'nodes', scene.nodeOf(scene.holder));
 const taintsOf = (incident: Incident): readonly string[] => (nodeOf(incident)?.spec.taints ?? []).map(({ key }) => key);
@@ -98,7 +101,7 @@ describe('without the label that names the fence', () => {
     nothingIsLeft(incident);
   });
 
-  it('a parked Node is released after the machine’s return, even without a look in between', async () => {
+  it('a parked Node is released after the return of its machine, even if no run looked in between', async () => {
     const incident = await parked();
     byHand(incident, withoutLabel);
     startMachine(incident.world, incident.scene.holder);
@@ -107,7 +110,7 @@ describe('without the label that names the fence', () => {
     nothingIsLeft(incident);
   });
 
-  it('a mark of ours is finished', async () => {
+  it('a fence whose mark is set continues to its end', async () => {
     const incident = await diedAfterMark();
     byHand(incident, withoutLabel);
     expect(await fence(incident, { runId: 'event' })).toMatchObject({ outcome: 'fenced' });
@@ -130,7 +133,7 @@ describe('without the label that names the fence', () => {
 });
 
 describe('without the label and the quarantine', () => {
-  it('the fence counts as released by hand, and our taint goes when the machine returns', async () => {
+  it('the fence counts as released by hand, and our taint is removed when the machine returns', async () => {
     const incident = await diedAfterMark();
     byHand(incident, (node) => {
       withoutLabel(node);
@@ -156,7 +159,7 @@ describe('without the record', () => {
     nothingIsLeft(incident);
   });
 
-  it('for a parked Node whose machine has returned meanwhile, the outcome names the command that releases it', async () => {
+  it('the outcome for a parked Node whose machine has returned names the command that releases it', async () => {
     const incident = await parked();
     byHand(incident, withoutRecord);
     const said = await returns(incident);
@@ -177,7 +180,7 @@ describe('without the record', () => {
     nothingIsLeft(incident);
   });
 
-  it('and without the label: each sweep reports the quarantine that is left while its kubelet lives', async () => {
+  it('and without the label: each sweep reports the quarantine that is left while the kubelet runs', async () => {
     const incident = await parked();
     startMachine(incident.world, incident.scene.holder);
     incident.world.advance(90_000);
@@ -186,7 +189,7 @@ describe('without the record', () => {
     expect(taintsOf(incident)).toEqual([QUARANTINE.key]);
   });
 
-  it('and without the label: a person releases the quarantine that is left', async () => {
+  it('and without the label: a person can release the quarantine that is left', async () => {
     const incident = await parked();
     byHand(incident, (node) => withoutRecord(node) && withoutLabel(node));
     startMachine(incident.world, incident.scene.holder);
@@ -196,8 +199,8 @@ describe('without the record', () => {
   });
 });
 
-describe('with the record alone', () => {
-  it('the Node is not fenced in that boot, and the outcome names what a person can do', async () => {
+describe('if only the record is left', () => {
+  it('the Node is not fenced in that boot, and the outcome says what a person can do', async () => {
     const incident = await diedAfterMark();
     byHand(incident, withoutAllButRecord);
     const outcome = await fence(incident, { runId: 'event' });
@@ -207,7 +210,7 @@ describe('with the record alone', () => {
     expect(await fence(incident, { runId: 'next-event' })).toMatchObject({ outcome: 'fenced' });
   });
 
-  it('a person may end it for that boot', async () => {
+  it('a person can end that for the boot', async () => {
     const incident = await diedAfterMark();
     byHand(incident, withoutAllButRecord);
     expect(await release(incident, 'it stays off')).toMatchObject({ outcome: 'released' });

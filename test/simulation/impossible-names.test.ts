@@ -13,7 +13,10 @@ import { freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 
-/** Tenants and kubelets write names that no object can have. In the path of a request, they would lead elsewhere. */
+/**
+ * Tenants and kubelets write names that no object can have. In the path of a request, such a name would lead to another
+ * object.
+ */
 
 const IMPOSSIBLE: readonly (readonly [string, string])[] = [
   ['..', '..'],
@@ -34,7 +37,7 @@ const expectRecovered = ({ world, scene }: Incident): void => {
   expect(pods).toContain(`db-0 Running on ${scene.nodeOf(scene.spare)}`);
 };
 
-it.each(IMPOSSIBLE)('a tenant’s pod with the claim %s holds up no fence', async (_, claimName) => {
+it.each(IMPOSSIBLE)('a tenant’s pod with the claim %s does not delay a fence', async (_, claimName) => {
   const incident = stopped();
   const volumes = [{ name: 'data', persistentVolumeClaim: { claimName } }];
   const nodeName = incident.scene.nodeOf(incident.scene.holder);
@@ -43,7 +46,7 @@ it.each(IMPOSSIBLE)('a tenant’s pod with the claim %s holds up no fence', asyn
   expectRecovered(incident);
 });
 
-it.each(IMPOSSIBLE)('a tenant’s claim that is bound to %s holds up no fence', async (_, volumeName) => {
+it.each(IMPOSSIBLE)('a tenant’s claim that is bound to %s does not delay a fence', async (_, volumeName) => {
   const incident = stopped();
   const { world, scene } = incident;
   writerAs(world, 'tenant').create('persistentvolumeclaims', {
@@ -65,7 +68,7 @@ const recordOn = (node: NodeObject | undefined): FenceRecord => {
   return record;
 };
 
-/** The kubelet writes into the record on its own Node, while the fence is under way. */
+/** During the fence, the kubelet writes into the record on its own Node. */
 const kubeletWrites = (incident: Incident, edit: (record: FenceRecord) => FenceRecord): void => {
   const node = nodeIn(incident);
   const text = JSON.stringify(edit(recordOn(node)));
@@ -76,7 +79,7 @@ const kubeletWrites = (incident: Incident, edit: (record: FenceRecord) => FenceR
 };
 
 describe.each(IMPOSSIBLE)('with the name %s in the record', (_, name) => {
-  it('of a PersistentVolume, the fence ends', async () => {
+  it('the name of a PersistentVolume does not stop the fence', async () => {
     const incident = await diedAfterMark();
     kubeletWrites(incident, (record) => ({
       ...record,
@@ -89,7 +92,7 @@ describe.each(IMPOSSIBLE)('with the name %s in the record', (_, name) => {
     expectRecovered(incident);
   });
 
-  it('of the Node, the fence ends after someone has deleted the Node', async () => {
+  it('the name of the Node does not stop the fence after someone has deleted the Node', async () => {
     const incident = await diedAfterMark();
     const { world, scene } = incident;
     kubeletWrites(incident, (record) => ({ ...record, node: name, nodeUid: name }));
@@ -104,7 +107,7 @@ describe.each(IMPOSSIBLE)('with the name %s in the record', (_, name) => {
     expectRecovered(incident);
   });
 
-  it('of a pod, the fence ends', async () => {
+  it('the name of a pod does not stop the fence', async () => {
     const incident = await diedAfterMark();
     kubeletWrites(incident, (record) => ({ ...record, pods: record.pods.map((pod) => ({ ...pod, name })) }));
     incident.world.advance(AFTERMATH_MS);

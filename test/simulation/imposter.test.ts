@@ -16,7 +16,7 @@ import { portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
 /**
- * A kubelet may write its own Node's annotations. One of them writes another machine's ID into its own, and falls
+ * A kubelet may write the annotations of its own Node. One of them writes the ID of another machine into them, and is
  * silent as well.
  */
 const framed = () => {
@@ -43,7 +43,7 @@ const framed = () => {
   return { world, imposter, victim, occasion };
 };
 
-it('a kubelet that claims another Node’s machine does not prevent its fence, and is itself reported', async () => {
+it('a kubelet that claims the machine of another Node does not prevent its fence, and is itself reported', async () => {
   const { world, imposter, victim, occasion } = framed();
   const { outcomes } = await sweep(occasion, portsOver(world));
   expect(outcomes).toContainEqual(expect.objectContaining({ machine: victim, outcome: 'fenced' }));
@@ -57,7 +57,7 @@ it('a kubelet that claims another Node’s machine does not prevent its fence, a
   expect(stateOf(world).violations).toEqual([]);
 });
 
-it('nor if an event names that machine and its Node’s name cannot be guessed', async () => {
+it('a kubelet that claims another machine prevents no fence, even if no name can be guessed', async () => {
   const { world, victim, occasion } = framed();
   const ports = portsOver(world);
   const nameless = {

@@ -8,7 +8,7 @@ import { forget } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { databaseOnTwoNodes, type DatabaseScene } from '../../sandbox/scenes/ec2-database.ts';
 
-/** Incidents up to the moment when an event reaches Cloudfence. */
+/** Incidents, up to the moment when an event reaches Cloudfence. */
 export interface Incident {
   readonly world: AwsWorld;
   readonly scene: DatabaseScene;
@@ -46,7 +46,7 @@ export const terminated = (seed = 1): Incident => {
   return incident;
 };
 
-/** The machine was terminated so long ago that EC2 no longer knows the ID. Only its disk shows it. */
+/** The machine was terminated so long ago that EC2 no longer knows the ID. Only its disk shows that it is gone. */
 export const forgotten = (seed = 1): Incident => {
   const incident = terminated(seed);
   incident.world.advance(10_000);
@@ -63,7 +63,7 @@ export const nodeGone = (seed = 1): Incident => {
   return incident;
 };
 
-/** The CSI attacher is down: Kubernetes requests the detach, and nothing carries it out. */
+/** The CSI attacher is down: Kubernetes requests the detach, and nothing executes it. */
 export const attacherDown = (seed = 1): Incident => {
   const incident = stage(seed);
   incident.world.parts.cluster.knobs.attacherDown = true;
@@ -72,7 +72,7 @@ export const attacherDown = (seed = 1): Incident => {
   return incident;
 };
 
-/** Pods of every kind next to the database, all on the node that dies. */
+/** Pods of every kind next to the database, all on the node that stops. */
 export const crowded = (seed = 1): Incident => {
   const incident = stage(seed);
   const { world, scene } = incident;

@@ -12,8 +12,8 @@ import { allOff, fenceOne, freshId, MINUTE, nodeOf, terminateMachine, type Zone 
 import { startMachine } from './incidents.ts';
 
 /**
- * One fence may be unfinished at a time, and the run of the first was killed before it could enter its end. Its place
- * is given back once the cluster shows nothing of it any more, and no earlier.
+ * One fence may be unfinished at a time, and the run of the first was killed before it could enter its end in the
+ * ledger. The entry ends once the cluster shows nothing of that fence any more, and not before.
  */
 
 const stuck = { detach: 'never' } as const;
@@ -36,7 +36,7 @@ const killedBefore = async (
 const concludes = ({ command }: CommandMoment): boolean => command.do === 'conclude';
 const isMarked = ({ known }: CommandMoment): boolean => known.record !== null;
 
-/** Returns the machines that were fenced in the meantime. */
+/** Returns the machines that were fenced meanwhile. */
 const sweepFor = async ({ world }: Zone, minutes: number, policy: Partial<Policy> = stuck) => {
   const occasion = { policy: { ...defaultPolicy, ...policy }, newRunId: freshId };
   const outcomes = [];
@@ -50,7 +50,7 @@ const removeNode = ({ world, machines: [first = ''] }: Zone): void => {
   if (node) writerAs(world, 'person').remove('nodes', node);
 };
 
-/** The attacher’s note of the machine is gone from each attachment to that Node. */
+/** The attacher’s note of the machine is removed from each attachment to that Node. */
 const namesNobody = ({ world, machines: [first = ''] }: Zone): void => {
   const left = listObjects(world, 'volumeattachments').filter(({ spec }) => spec.nodeName === nodeOf(world, first));
   expect(left).not.toEqual([]);
@@ -65,7 +65,7 @@ const namesNobody = ({ world, machines: [first = ''] }: Zone): void => {
 const isMarkedIn = ({ world, machines }: Zone, at: number): boolean =>
   getObject(world, 'nodes', nodeOf(world, machines[at] ?? ''))?.metadata.labels?.[FENCED_LABEL] !== undefined;
 
-it('the place of a machine whose Node was deleted is given back within minutes', async () => {
+it('the entry of a machine whose Node was deleted ends within minutes', async () => {
   const zone = await killedBefore(concludes, terminateMachine);
   const { world, machines } = zone;
   const [, second = ''] = machines;
@@ -74,7 +74,7 @@ it('the place of a machine whose Node was deleted is given back within minutes',
   expect(stateOf(world).violations).toEqual([]);
 });
 
-it('the place of a machine that runs again, and was never marked, is given back within minutes', async () => {
+it('the entry of a machine that runs again, and was never marked, ends within minutes', async () => {
   const zone = await killedBefore(({ known }) => known.memory.admission?.admitted === true);
   const { world, machines } = zone;
   expect(isMarkedIn(zone, 0)).toBe(false);
@@ -104,14 +104,14 @@ it.each([
         });
     },
   ],
-])('the place of a machine %s is held', async (_, happens) => {
+])('the entry of a machine %s stays unfinished', async (_, happens) => {
   const zone = await killedBefore(isMarked, undefined, { attacherDown: true });
   happens(zone);
   expect(await sweepFor(zone, 8)).toEqual([]);
   expect(isMarkedIn(zone, 1)).toBe(false);
 });
 
-it('the place of a machine whose Node is parked is given back even if a sweep looks at few parked Nodes', async () => {
+it('the entry of a machine whose Node is parked ends even if a sweep looks at few parked Nodes', async () => {
   const { world, machines } = allOff(16, undefined, 14);
   const policy = { cap: { share: 1, atOnce: 0 } };
   const last = machines.at(-1) ?? '';
@@ -124,7 +124,7 @@ it('the place of a machine whose Node is parked is given back even if a sweep lo
   expect(await sweepFor({ world: cut.world, machines }, 1, policy)).toContain(last);
 });
 
-it('the place of a machine whose fence ends after all is given back then', async () => {
+it('the entry of a machine ends when its fence ends after all', async () => {
   const zone = await killedBefore(isMarked, undefined, { attacherDown: true });
   expect(await sweepFor(zone, 5)).toEqual([]);
   zone.world.parts.cluster.knobs.attacherDown = false;
@@ -134,13 +134,13 @@ it('the place of a machine whose fence ends after all is given back then', async
 it.each([
   ['in a dry run', { dryRun: true }],
   ['under a pause', { paused: 'upgrade' }],
-])('a place is not given back %s', async (_, policy) => {
+])('no entry ends %s', async (_, policy) => {
   const zone = await killedBefore(concludes, terminateMachine);
   await sweepFor(zone, 4, policy);
   expect(await fenceOne(zone.world, zone.machines[1] ?? '')).toMatchObject({ reason: { code: 'cap-reached' } });
 });
 
-it('is given back in shadow mode, too', async () => {
+it('an entry also ends in shadow mode', async () => {
   const zone = await killedBefore(concludes, terminateMachine);
   await sweepFor(zone, 4, { shadow: true });
   expect(isMarkedIn(zone, 1)).toBe(false);

@@ -8,14 +8,15 @@ import { stepOn, walk, type CommandMoment } from './walk.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 
 /**
- * The first test of the project. A run is killed before each of its calls, and after each (the call took effect, the
- * answer was lost). Its message is delivered again to a new process. Every time, the world must end as if undisturbed.
+ * The first test of the project. A run is killed before each of its calls, and after each (the call took effect, and
+ * the answer was lost). Its message is delivered again to a new process. Every time, the world must end as if nothing
+ * had happened.
  */
 
 const REDELIVERED_AFTER_MS = 30_000;
 const RUN_LASTS_MS = 45_000;
 
-/** The states of recreated pods have random names, so only their shape is compared. */
+/** Recreated pods have random names, so only their shape is compared. */
 const shape = (world: AwsWorld): unknown => {
   const { pods, ...rest } = stateOf(world);
   return { ...rest, pods: pods.map((line) => line.replace(/-[a-z0-9]{5} /, '-* ')) };

@@ -28,7 +28,7 @@ describe('the ledger of fences', () => {
   });
 
   it.each([[['GET']], [['PATCH']]])(
-    'without permission to %j: nothing begins, and the remedy is named',
+    'without the permission to %j: no fence begins, and the remedy is named',
     async (methods) => {
       const { world, machines } = allOff(2);
       const [first = '', second = ''] = machines;
@@ -43,7 +43,7 @@ describe('the ledger of fences', () => {
     },
   );
 
-  it('counts a fence whose end cannot be entered until the window has passed', async () => {
+  it('counts a fence whose end cannot be entered until it has left the window', async () => {
     const { world, machines } = allOff(9);
     const [first = '', second = ''] = machines;
     let patches = 0;
@@ -76,7 +76,7 @@ describe('the ledger of fences', () => {
     expect(ledgers(world)).toEqual(before);
   });
 
-  it('admits all fences while people have overridden the cap, and counts them afterwards', async () => {
+  it('admits all fences while a person overrides the cap, and counts them afterwards', async () => {
     const { world, machines } = allOff(9);
     const data = {
       'cap-lifted-until': new Date(world.now() + 30 * MINUTE).toISOString(),

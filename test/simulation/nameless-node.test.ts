@@ -15,7 +15,7 @@ import { diedAfterMark } from './walk.ts';
 
 /**
  * A Node without a providerID was known only by its CSI driver, and the driver is gone. So nothing on the Node names
- * its machine, and no run starts for it. Our taint from before is still there.
+ * its machine, and no run starts for it. Our earlier taint is still there.
  */
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
@@ -25,7 +25,7 @@ const nameOf = ({ scene }: Incident): string => scene.nodeOf(scene.holder);
 const nodeOf = (incident: Incident) => getObject(incident.world, 'nodes', nameOf(incident));
 const taintsOf = (incident: Incident): readonly string[] => (nodeOf(incident)?.spec.taints ?? []).map(({ key }) => key);
 
-/** Whether the driver on the Node names these machines. Without any, nothing names the Node's machine. */
+/** Makes the driver on the Node name these machines. Without any, nothing names the machine of the Node. */
 const names = (incident: Incident, ids: readonly string[]): void => {
   const { world } = incident;
   const [node, csiNode] = [nodeOf(incident), getObject(world, 'csinodes', nameOf(incident))];
@@ -42,7 +42,7 @@ const names = (incident: Incident, ids: readonly string[]): void => {
   if (csiNode) by.change('csinodes', csiNode, (draft) => void (draft.spec.drivers = drivers));
 };
 
-/** The run that was fencing the machine has died right after its mark, and then nothing names the machine. */
+/** The run that was fencing the machine has died right after its mark, and then nothing names the machine any more. */
 const marked = async (): Promise<Incident> => {
   const incident = await diedAfterMark();
   names(incident, []);
@@ -85,7 +85,7 @@ describe('a Node on which nothing names its machine any more', () => {
     expect(stateOf(incident.world).violations).toEqual([]);
   });
 
-  it('loses it although its cluster does not say what else may name the machine', async () => {
+  it('loses our taint although its cluster does not say what else may name the machine', async () => {
     const incident = await booted();
     const { world } = incident;
     const inner = portsOver(world);
@@ -95,7 +95,7 @@ describe('a Node on which nothing names its machine any more', () => {
     expect([unreachable.length, taintsOf(incident)]).toEqual([1, [QUARANTINE]]);
   });
 
-  it('keeps it in the boot that was fenced, and each sweep names the command that removes it', async () => {
+  it('keeps our taint in the boot that was fenced, and each sweep names the command that removes it', async () => {
     const incident = await marked();
     for (const _ of [1, 2]) {
       const { outcomes } = await sweepOnce(incident);
@@ -105,7 +105,7 @@ describe('a Node on which nothing names its machine any more', () => {
     }
   });
 
-  it('keeps it in a dry run, which says what it would do', async () => {
+  it('keeps our taint in a dry run, which says what it would do', async () => {
     const incident = await booted();
     const before = JSON.stringify(nodeOf(incident));
     const { outcomes } = await sweepOnce(incident, { dryRun: true });
@@ -115,7 +115,7 @@ describe('a Node on which nothing names its machine any more', () => {
     expect(JSON.stringify(nodeOf(incident))).toBe(before);
   });
 
-  it('is reported as failed if Cloudfence may not remove it', async () => {
+  it('is reported as failed if Cloudfence may not remove our taint', async () => {
     const incident = await booted();
     const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Forbidden', code: 403 };
     const before = ({ method }: ApiRequest) => (method === 'PATCH' ? json(403, status) : undefined);
@@ -136,7 +136,7 @@ describe('a Node on which nothing names its machine any more', () => {
     expect(taintsOf(incident)).toEqual([OUT_OF_SERVICE]);
   });
 
-  it('is released half a minute after the lift, once its driver names the machine again', async () => {
+  it('is released half a minute after the taint was lifted, once its driver names the machine again', async () => {
     const incident = await booted();
     const { world, scene } = incident;
     await sweepOnce(incident);
@@ -150,7 +150,7 @@ describe('a Node on which nothing names its machine any more', () => {
   });
 });
 
-it('a Node that names two machines, and in its record a third, loses our taint once it has booted since', async () => {
+it('a Node that names two machines, and a third in its record, loses our taint once it has booted since', async () => {
   const incident = await booted();
   const { holder } = incident.scene;
   names(incident, [holder]);

@@ -17,8 +17,8 @@ import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 
 /**
- * A proof covers one call, but Kubernetes keeps acting on the mark. Nothing that Cloudfence leaves on a Node may harm a
- * machine that runs.
+ * A proof covers one call, but Kubernetes continues to act on the mark. Nothing that Cloudfence leaves on a Node may
+ * harm a machine that runs.
  */
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
@@ -103,7 +103,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     unharmed(incident);
   });
 
-  it('loses the taint even while paused', async () => {
+  it('loses the taint even during a pause', async () => {
     const incident = await marked();
     startMachine(incident.world, incident.scene.holder);
     incident.world.advance(15_000);
@@ -114,7 +114,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     expect(taintsOf(incident)).toEqual(['cloudfence.dev/quarantine']);
   });
 
-  it('loses the taint although its cloud answers too slowly for any proof', async () => {
+  it('loses the taint even if its cloud answers too slowly for any proof', async () => {
     const incident = await marked();
     startMachine(incident.world, incident.scene.holder);
     incident.world.advance(15_000);
@@ -122,7 +122,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     expect(taintsOf(incident)).toEqual(['cloudfence.dev/quarantine']);
   });
 
-  it('loses the taint although someone removed the record and the label that names the fence', async () => {
+  it('loses the taint even if someone removed the record and the label that names the fence', async () => {
     const incident = await marked();
     byHand(incident, ({ metadata }) => {
       delete metadata.annotations?.[RECORD_ANNOTATION];
@@ -137,7 +137,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
   it.each([
     ['next to it', [TAINT_LABEL]],
     ['next to it, and the label that names the fence', [TAINT_LABEL, FENCED_LABEL]],
-  ])('loses the taint although someone removed the label %s', async (_, labels) => {
+  ])('loses the taint even if someone removed the label %s', async (_, labels) => {
     const incident = await marked();
     byHand(incident, (node) => labels.forEach((label) => delete node.metadata.labels?.[label]));
     startMachine(incident.world, incident.scene.holder);
@@ -146,7 +146,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
   });
 
-  it('loses the taint although its kubelet writes another machine into the record and under its driver’s name', async () => {
+  it('loses the taint even if its kubelet writes another machine into the record and the driver', async () => {
     const incident = await marked();
     startMachine(incident.world, incident.scene.holder);
     incident.world.advance(15_000);
@@ -166,7 +166,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     unharmed(incident);
   });
 
-  it('loses the taint to the next sweep although someone removed every label and its kubelet lives', async () => {
+  it('loses the taint to the next sweep even if someone removed every label and its kubelet runs', async () => {
     const incident = await marked();
     startMachine(incident.world, incident.scene.holder);
     incident.world.advance(60_000);
@@ -179,7 +179,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     unharmed(incident);
   });
 
-  it('is released in full although someone removed the label next to the taint', async () => {
+  it('is released completely even if someone removed the label next to the taint', async () => {
     const incident = await marked();
     byHand(incident, (node) => delete node.metadata.labels?.[TAINT_LABEL]);
     startMachine(incident.world, incident.scene.holder);
@@ -188,7 +188,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     unharmed(incident);
   });
 
-  it('loses the taint although another Node also names it', async () => {
+  it('loses the taint even if another Node also names it', async () => {
     const incident = await marked();
     const { world, scene } = incident;
     const name = scene.nodeOf(scene.holder);
@@ -242,7 +242,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     expect(instanceIn(incident.world, incident.scene.holder)?.state).toBe('running');
   });
 
-  it('... and is powered off then, under that policy, like any other machine that is out of reach', async () => {
+  it('is powered off after five minutes out of reach, if that is the policy', async () => {
     const incident = await marked();
     startMachine(incident.world, incident.scene.holder);
     incident.world.advance(60_000);
@@ -292,7 +292,7 @@ describe('a parked Node', () => {
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
   });
 
-  it('whose quarantine someone removed while its machine was up again gets it back when the machine is off again', async () => {
+  it('gets its quarantine back if someone removed it while the machine ran, once that is off again', async () => {
     const incident = stopped();
     const { world, scene } = incident;
     await fence(incident);
@@ -317,7 +317,7 @@ describe('a parked Node', () => {
     expect(taintsOf(incident)).toEqual([]);
   });
 
-  it('whose machine has come back and gone off again unnoticed is parked again, and deleted when the machine is terminated', async () => {
+  it('is parked again if its machine restarted and stopped unseen, and deleted if that is terminated', async () => {
     const incident = stopped();
     const { world, scene } = incident;
     await fence(incident);

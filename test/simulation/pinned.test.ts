@@ -56,7 +56,7 @@ const moved = ({ world, scene }: Incident): void =>
 
 describe('a workload that is pinned to the dead Node', () => {
   it.each([1, 3])(
-    'keeps neither other pods’ volumes nor our taint there, and the end names it (%i replicas)',
+    'keeps neither the volumes of other pods nor our taint there, and the outcome names it (%i replicas)',
     async (replicas) => {
       const incident = off(pinned(replicas));
       const outcome = await fence(incident);
@@ -74,14 +74,14 @@ describe('a workload that is pinned to the dead Node', () => {
     },
   );
 
-  it('is not deleted again by each later run, and brings no mark back', async () => {
+  it('is not deleted again by each later run, and causes no other mark', async () => {
     const incident = off(pinned());
     await fence(incident);
     incident.world.advance(60_000);
     expect(await fence(incident)).toMatchObject({ outcome: 'fenced', steps: [] });
   });
 
-  it('is cleared once someone has deleted it', async () => {
+  it('is no longer named once someone has deleted it', async () => {
     const incident = off(pinned());
     await fence(incident);
     const web = Object.values(incident.world.parts.cluster.objects.deployments).find(
@@ -95,7 +95,7 @@ describe('a workload that is pinned to the dead Node', () => {
     expect(taintsOf(incident)).not.toContain(OUT_OF_SERVICE);
   });
 
-  it('does not keep the Node of a machine that is gone for good', async () => {
+  it('does not prevent the deletion of the Node of a terminated machine', async () => {
     const incident = goneForGood(pinned());
     expect(await fence(incident)).toMatchObject({ outcome: 'fenced', mode: 'delete' });
     expect(getObject(incident.world, 'nodes', nodeOf(incident))).toBeUndefined();
@@ -112,7 +112,7 @@ describe('a workload that is pinned to the dead Node', () => {
     expect(stateOf(incident.world).disks).toContain(`${incident.scene.volume} at nobody`);
   });
 
-  it('that has a volume is work as before: our taint stays, and the run neither hurries nor delays others', async () => {
+  it('is freed as usual if it has a volume: our taint stays, and the run delays no other', async () => {
     const incident = stage(1);
     const { world } = incident;
     const handle = addVolume(world);
@@ -138,7 +138,7 @@ describe('a workload that is pinned to the dead Node', () => {
     moved(incident);
   });
 
-  it('under ever new names does not block a fence either', async () => {
+  it('does not block a fence under new names, either', async () => {
     const incident = off(stage(1));
     const { world } = incident;
     const one = (name: string): void => void addBarePod(world, { name, spec: { nodeName: nodeOf(incident) } });
@@ -159,7 +159,7 @@ describe('a workload that is pinned to the dead Node', () => {
     moved(incident);
   });
 
-  it('is reported among what is left, and its maker is remembered', async () => {
+  it('is reported among what is left, and its owner is recorded', async () => {
     const incident = off(pinned());
     const first = await fence(incident);
     const [standingNow] = podsNamed(incident.world, 'web-');

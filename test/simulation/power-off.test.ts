@@ -34,7 +34,7 @@ const cutOff = (minutes: number): Incident => {
   return { world, scene };
 };
 
-it('a machine out of reach is reported by default and left alone', async () => {
+it('a machine out of reach is only reported by default', async () => {
   const incident = cutOff(10);
   expect(await fence(incident)).toMatchObject({
     outcome: 'refused',
@@ -44,7 +44,7 @@ it('a machine out of reach is reported by default and left alone', async () => {
   expect(stateOf(incident.world).disks).toContain(`${incident.scene.volume} at ${incident.scene.holder} attached`);
 });
 
-it('a machine out of reach is powered off under power-off, proven off, and then fenced', async () => {
+it('a machine out of reach is powered off, proven off, and then fenced, if the policy is power-off', async () => {
   const incident = cutOff(10);
   const { world, scene } = incident;
   const outcome = await fence(incident, { policy: { unreachable: 'power-off' } });
@@ -78,7 +78,7 @@ const labelled = (incident: Incident, key: string, value: string): void =>
     metadata.labels = { ...metadata.labels, [key]: value };
   });
 
-/** Another Node, without a providerID, that only its annotations name. */
+/** Another Node without a providerID. Only its annotations name a machine. */
 const addUninitialized = ({ world }: Incident, annotations: Record<string, string>): void => {
   const name = instanceIn(world, addMachine(world))?.privateDnsName ?? '';
   world.advance(MINUTE);
@@ -93,10 +93,10 @@ const addUninitialized = ({ world }: Incident, annotations: Record<string, strin
 describe.each([
   ['that runs', cutOff],
   ['a machine that hangs in stopping', hungAndCutOff],
-])('a machine %s, under power-off', (_, happens) => {
+])('a machine %s, if the policy is power-off', (_, happens) => {
   const forbids: readonly (readonly [string, (incident: Incident) => void, number])[] = [
     ['of the control plane', (incident) => labelled(incident, 'node-role.kubernetes.io/control-plane', ''), 10],
-    ['less than five minutes out of reach', () => undefined, 3],
+    ['out of reach for less than five minutes', () => undefined, 3],
     ['alone in its zone', (incident) => labelled(incident, 'topology.kubernetes.io/zone', 'a-zone-of-its-own'), 10],
     [
       'that another Node names, which is Ready',
@@ -111,7 +111,7 @@ describe.each([
       10,
     ],
     [
-      'that may have registered under another name, which nobody has initialized yet',
+      'that may have registered under another name, whose Node nothing has initialized yet',
       (incident) => addUninitialized(incident, {}),
       10,
     ],
@@ -159,7 +159,7 @@ describe.each([
   });
 });
 
-describe('among several clusters', () => {
+describe('a machine among several clusters', () => {
   const named = (name: string, cluster: Cluster): Cluster => ({ ...cluster, name });
   const policy = { ...defaultPolicy, unreachable: 'power-off' } as const;
   /** In cluster `two`, the machine has a Node that is Ready. Its Node in cluster `one` is out of reach. */
@@ -202,7 +202,7 @@ describe('among several clusters', () => {
     expect(instanceIn(incident.world, incident.scene.holder)?.state).toBe('running');
   });
 
-  it.each(ways)('... nor while another cluster cannot be asked: by %s', async (_, by) => {
+  it.each(ways)('is not powered off while another cluster does not answer: by %s', async (_, by) => {
     const incident = twice();
     const outcomes = await by(incident, portsTo(incident, down(incident.elsewhere)));
     expect(outcomes).toMatchObject([
@@ -219,7 +219,7 @@ describe('among several clusters', () => {
   });
 });
 
-it('a machine that hangs in stopping for more than ten minutes is forced off under power-off', async () => {
+it('a machine that hangs in stopping for more than ten minutes is powered off if the policy is power-off', async () => {
   const incident = cutOff(0);
   const { world, scene } = incident;
   shutdownTakes(world, scene.holder, null);

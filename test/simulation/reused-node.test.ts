@@ -42,7 +42,7 @@ const sweepFor = async (incident: Incident, ms: number, policy: Partial<Policy> 
   return said;
 };
 
-describe('a new machine under the Node of an old one, for which the cloud gives no time', () => {
+describe('a new machine on the Node of an old one, for which the cloud gives no time', () => {
   it.each([0, 3_000, 8_000])(
     'keeps its pods if a late event names a machine that EC2 itself stopped (+%i ms)',
     async (later) => {
@@ -63,7 +63,7 @@ describe('a new machine under the Node of an old one, for which the cloud gives 
   );
 });
 
-it('a new machine under the Node of a stopped one keeps its pods once a person has released the fence, even while it is cut off', async () => {
+it('a new machine on the Node of a stopped one keeps its pods after a release by hand, even if cut off', async () => {
   const incident = stopped();
   await fence(incident);
   takeOver(incident);
@@ -84,7 +84,7 @@ it('a new machine under the Node of a stopped one keeps its pods once a person h
   expect([pod(), taintsOf(incident).includes(QUARANTINE)]).toEqual(['Running', false]);
 });
 
-describe('a new machine under the Node of a terminated one', () => {
+describe('a new machine on the Node of a terminated one', () => {
   it.each([0, 3_000, 8_000])('keeps its pods if an event about the old one comes late (+%i ms)', async (later) => {
     const incident = terminated();
     incident.world.advance(10_000);
@@ -130,7 +130,7 @@ describe('a new machine under the Node of a terminated one', () => {
     expect(taintsOf(incident)).toEqual([QUARANTINE]);
   });
 
-  it('is not fenced in place of the old one, and a person is told the command that ends its quarantine', async () => {
+  it('is not fenced instead of the old one, and the outcome names the command that ends its quarantine', async () => {
     const incident = terminated();
     await fence(incident, { policy: { deleteNode: 'never' } });
     const before = nodeOf(incident)?.metadata.annotations?.[RECORD_ANNOTATION];
@@ -144,7 +144,7 @@ describe('a new machine under the Node of a terminated one', () => {
     expect(nodeOf(incident)?.metadata.annotations?.[RECORD_ANNOTATION]).toBe(before);
   });
 
-  /** The new machine’s kubelet is cut off from the API server for long enough that its Lease is stale. */
+  /** The kubelet of the new machine is cut off from the API server for so long that its Lease is stale. */
   const cutOff = ({ world, scene }: Incident, ms: number): void => {
     world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.holder));
     world.advance(ms);
@@ -175,7 +175,7 @@ describe('a new machine under the Node of a terminated one', () => {
     return incident;
   };
 
-  it('keeps its pods once a person has released the old one’s fence, even while it is cut off', async () => {
+  it('keeps its pods once a person has released the fence of the old one, even if it is cut off', async () => {
     const incident = await fencedBefore();
     const { world, scene } = incident;
     const pod = livingPod(incident);
@@ -193,7 +193,7 @@ describe('a new machine under the Node of a terminated one', () => {
     expect(taintsOf(incident)).not.toContain(QUARANTINE);
   });
 
-  it('keeps its pods if the cloud has forgotten the old one, even while it is cut off', async () => {
+  it('keeps its pods if the cloud has forgotten the old one, even if it is cut off', async () => {
     const incident = await fencedBefore();
     const pod = livingPod(incident);
     forget(incident.world, incident.scene.holder);

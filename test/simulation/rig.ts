@@ -11,7 +11,7 @@ import { inProcessHandler } from '../../sandbox/ec2/in-process-handler.ts';
 import { clockOf, clusterIn, never } from '../sandbox/in-process.ts';
 
 /**
- * The real adapters and the real SDKs over one world, in this process. Virtual time passes only with calls and sleeps.
+ * The real adapters and the real SDKs on one world, in this process. Virtual time passes only with calls and sleeps.
  */
 
 /** The duration of a call (ms of virtual time). */
@@ -27,8 +27,8 @@ export interface Troubles {
 }
 
 /**
- * Every call that changes something arrives this many ms of virtual time after it has left, even if its proof has
- * expired by then.
+ * Every call that changes something arrives this many ms of virtual time after it was sent, even if its proof has ended
+ * by then.
  */
 export const slowOrders = (world: AwsWorld, transit: number): Troubles => ({
   ec2Takes: (action) => (action.startsWith('Describe') ? EC2_CALL_TAKES : transit),
@@ -42,7 +42,7 @@ export const slowOrders = (world: AwsWorld, transit: number): Troubles => ({
 
 const actionOf = (body: unknown): string => new URLSearchParams(String(body)).get('Action') ?? '';
 
-/** The real SDK of EC2 over the world. */
+/** The real SDK of EC2 on the world. */
 export const clientsOver = (world: AwsWorld, { ec2Takes = () => EC2_CALL_TAKES }: Troubles = {}): Ec2Clients => {
   const inner = inProcessHandler(world);
   const handle: typeof inner.handle = (request, options) => {
@@ -58,7 +58,7 @@ const cloudOver = (world: AwsWorld, troubles: Troubles) =>
 export const clusterOver = (world: AwsWorld, { api = {} }: Troubles = {}): Cluster =>
   createCluster(clusterIn(world, apiOf(world, { faults: api })));
 
-/** Ports with the world's clock. */
+/** Ports with the clock of the world. */
 export const portsOver = (world: AwsWorld, troubles: Troubles = {}): Ports => ({
   cloud: cloudOver(world, troubles),
   clusters: [clusterOver(world, troubles)],

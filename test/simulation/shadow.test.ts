@@ -16,8 +16,8 @@ import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 
 /**
- * Shadow mode begins nothing, but it removes what an earlier fence left: our taint must not stay on a machine that
- * runs. One request asks for a dry run, and a dry run writes nothing at all, in shadow mode, too.
+ * Shadow mode begins no fence, but it removes what an earlier fence left, because our taint must not stay on a machine
+ * that runs. One request asks for a dry run, which writes nothing at all, even in shadow mode.
  */
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
@@ -51,7 +51,7 @@ const runsAgain = async (): Promise<Incident> => {
   return incident;
 };
 
-/** A machine that is off and holds a pod without a volume. */
+/** A machine that is off and has a pod without a volume. */
 const databaseless = (): Incident => {
   const { world, scene } = stage(1);
   addBarePod(world, {
@@ -70,7 +70,7 @@ const doors: readonly (readonly [string, (incident: Incident, policy: Partial<Po
 ];
 
 describe('our taint on a machine that runs again', () => {
-  it.each(doors)('goes in shadow mode with %s', async (_, look) => {
+  it.each(doors)('is lifted in shadow mode by %s', async (_, look) => {
     const incident = await runsAgain();
     await look(incident, shadow);
     expect(taintsOf(incident)).toEqual([QUARANTINE.key]);
@@ -90,7 +90,7 @@ describe('our taint on a machine that runs again', () => {
     );
   });
 
-  it('goes under a pause, too', async () => {
+  it('is lifted during a pause, too', async () => {
     const incident = await runsAgain();
     await fence(incident, { policy: { ...shadow, paused: 'upgrade' } });
     expect(taintsOf(incident)).toEqual([QUARANTINE.key]);
@@ -98,7 +98,7 @@ describe('our taint on a machine that runs again', () => {
 });
 
 describe('a machine that has come back in shadow mode', () => {
-  it('is released in full, and people are told', async () => {
+  it('is released completely, and people are informed', async () => {
     const incident = await runsAgain();
     await sweepFor(incident, 200_000, shadow);
     expect(taintsOf(incident)).toEqual([]);
@@ -106,7 +106,7 @@ describe('a machine that has come back in shadow mode', () => {
     expect(eventsIn(incident)).toContain('NodeReleased');
   });
 
-  it('ends as released, not as imagined', async () => {
+  it('is released in the outcome, too, and not only imagined', async () => {
     const incident = await comingBack(async (one) => void (await fence(one)))();
     expect(outcomeJson(await fence(incident, { policy: shadow }))).toMatchObject({
       outcome: 'released',
@@ -115,7 +115,7 @@ describe('a machine that has come back in shadow mode', () => {
     });
   });
 
-  it('is released on a person’s word, with the taint on it', async () => {
+  it('is released if a person confirms it, with the taint on it', async () => {
     const incident = await runsAgain();
     const ports = portsOver(incident.world);
     const request = { machine: incident.scene.holder, intent: 'release', accepted: 'I looked', vouched: null } as const;
@@ -132,7 +132,7 @@ describe('a machine that has come back in shadow mode', () => {
 });
 
 describe('a machine that is still off in shadow mode', () => {
-  it('loses our taint once it has freed everything, and nothing else is done', async () => {
+  it('loses our taint once everything is free, and nothing else is done', async () => {
     const incident = await diedAfterMark();
     expect(await fence(incident, { policy: shadow })).toMatchObject({ outcome: 'would-fence' });
     expect(taintsOf(incident)).toEqual([OUT_OF_SERVICE, QUARANTINE.key]);
@@ -158,7 +158,7 @@ describe('a machine that is still off in shadow mode', () => {
     expect(eventsIn(incident)).not.toContain('FencingRefused');
   });
 
-  it('is not marked again under a later boot', async () => {
+  it('is not marked again in a later boot', async () => {
     const incident = await runsAgain();
     const { world, scene } = incident;
     await fence(incident, { policy: shadow, lasts: 1_000 });
@@ -170,7 +170,7 @@ describe('a machine that is still off in shadow mode', () => {
   });
 });
 
-it('a dry run ends also where only the label next to our taint is left', async () => {
+it('a dry run also ends if only the label next to our taint is left', async () => {
   const incident = await runsAgain();
   const node = nodeOf(incident);
   if (!node) throw new Error('no Node');
@@ -185,7 +185,7 @@ it('a dry run ends also where only the label next to our taint is left', async (
   expect(Object.keys(nodeOf(incident)?.metadata.labels ?? {}).filter((key) => key.includes('cloudfence'))).toEqual([]);
 });
 
-it('what follows from an imagined step is imagined, as the end of a fence that never began', async () => {
+it('what follows from an imagined step is imagined, including the end of a fence that never began', async () => {
   const { world, scene } = databaseless();
   const before = stateOf(world);
   const outcome = await fence({ world, scene }, { policy: shadow });
@@ -197,7 +197,7 @@ it('what follows from an imagined step is imagined, as the end of a fence that n
   expect(stateOf(world)).toEqual(before);
 });
 
-it('nothing is imagined of a machine that was never fenced and runs', async () => {
+it('nothing is imagined for a machine that was never fenced and runs', async () => {
   const incident = stopped();
   startMachine(incident.world, incident.scene.holder);
   incident.world.advance(60_000);

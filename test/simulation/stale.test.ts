@@ -7,10 +7,10 @@ import { someOf } from '../thorough.ts';
 import { thaw, walk } from './walk.ts';
 
 /**
- * No cloud offers "detach only if still stopped". An assumption makes the remaining window harmless: a read may be
- * stale by at most S, a call that has left arrives within its transit time, a machine that boots cannot write before B,
- * and S + 2 s + transit < B. Here all three are parameters. The machine is started at every moment of a run, and
- * whatever the run does after the guest is up is a violation.
+ * No cloud offers "detach only if still stopped". An assumption makes the remaining window harmless: a read is at most
+ * S old, a call arrives within its transit time, a machine that boots cannot write before B, and S + 2 s + transit < B.
+ * Here, all three are parameters. The machine is started at every moment of a run, and anything that the run does after
+ * the guest is up is a violation.
  */
 
 const upSince = (world: AwsWorld, machine: string, started: number): number =>

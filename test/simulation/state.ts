@@ -7,8 +7,8 @@ import type { Volume } from '../../sandbox/ec2/state.ts';
 import { volumeIn } from '../../sandbox/ec2/state.ts';
 
 /**
- * The world as people care about it: who holds which disk, which pod runs where, what Cloudfence has left behind. No
- * uids, no times.
+ * The world as people see it: which disk is attached where, which pod runs where, and what Cloudfence has left behind.
+ * Without uids and times.
  */
 export const stateOf = (world: AwsWorld) => ({
   disks: disksIn(world),

@@ -51,7 +51,7 @@ const crossingsOf = async ({ world, scene }: Incident): Promise<readonly Command
     )
   ).crossings;
 
-it('a stop that hangs is forced off by a later run, ten minutes after an earlier run saw it first', async () => {
+it('a stop that hangs is forced by a later run, ten minutes after an earlier run saw it first', async () => {
   const incident = hung();
   const { world, scene } = incident;
   expect(await look(incident)).toMatchObject(waits('stopping'));
@@ -66,7 +66,7 @@ it('a stop that hangs is forced off by a later run, ten minutes after an earlier
   expect(world.parts.ec2.violations).toEqual([]);
 });
 
-it('... whenever the earlier run was killed after its note, and whichever run comes later', async () => {
+it('a stop that hangs is forced, whenever the run that noted it was killed, and whichever run is next', async () => {
   const incident = hung();
   const crossings = await crossingsOf(incident);
   const note = crossings.findIndex(({ command }) => command.do === 'act');
@@ -120,7 +120,7 @@ it('a machine that runs again loses its note', async () => {
   expect(noted(incident)).toBeNull();
 });
 
-it('... by the next sweep, even if its kubelet lives and no event reports it', async () => {
+it('a machine that runs again loses its note to the next sweep, even if no event reports it', async () => {
   const incident = hung();
   const { world, scene } = incident;
   await look(incident);
@@ -134,7 +134,7 @@ it('... by the next sweep, even if its kubelet lives and no event reports it', a
   expect(await sweepOnce(incident)).toEqual([]);
 });
 
-it('a stop that hangs is an alarm under the default policy and is left alone', async () => {
+it('a stop that hangs raises an alarm under the default policy, and nothing is done', async () => {
   const incident = hung();
   const { world, scene } = incident;
   expect(await look(incident, {})).toMatchObject(waits('stopping'));
@@ -144,7 +144,7 @@ it('a stop that hangs is an alarm under the default policy and is left alone', a
   expect(instanceIn(world, scene.holder)?.state).toBe('stopping');
 });
 
-it('a stop that hangs is an alarm of the sweep', async () => {
+it('a stop that hangs raises an alarm in the sweep', async () => {
   const incident = hung();
   const said: string[] = [];
   for (let minutes = 0; minutes < 15; minutes += 1) {
@@ -155,7 +155,7 @@ it('a stop that hangs is an alarm of the sweep', async () => {
   expect(events(incident)).toContain('MachineStoppingTooLong');
 });
 
-it('a stop that hangs is an alarm of the sweep while its kubelet goes on, once an event has noted it', async () => {
+it('a stop that hangs raises an alarm in the sweep while its kubelet runs, once an event has noted it', async () => {
   const incident = hung();
   incident.world.parts.cluster.knobs.partitioned.splice(0);
   expect(await look(incident, {})).toMatchObject(waits('stopping'));
@@ -163,7 +163,7 @@ it('a stop that hangs is an alarm of the sweep while its kubelet goes on, once a
   expect(await sweepOnce(incident)).toEqual(['stopping-too-long']);
 });
 
-it('a machine is fenced once it has stopped after all, and the note goes without a write of its own', async () => {
+it('a machine that has stopped after all is fenced, and its note is removed without another write', async () => {
   const incident = hung();
   const { world, scene } = incident;
   await look(incident, {});

@@ -27,7 +27,7 @@ const refusing = (method: string, path: RegExp): Troubles => ({
 const moved = (world: AwsWorld, volume: string, to: string) =>
   expect(stateOf(world).disks).toContain(`${volume} at ${to} attached`);
 
-it('a pod that the API server refuses to delete does not block the others, and the end names it', async () => {
+it('a pod that the API server refuses to delete does not block the others, and the outcome names it', async () => {
   const { world, scene } = crowded();
   const ports = portsOver(world, refusing('DELETE', /\/pods\/bare/));
   const outcome = await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports);
@@ -40,7 +40,7 @@ it('a pod that the API server refuses to delete does not block the others, and t
   moved(world, scene.volume, scene.spare);
 });
 
-it('a pod that someone else deletes after the API server has refused us leaves a finished fence', async () => {
+it('a fence ends normally if someone else deletes a pod that the API server refused to delete', async () => {
   const { world, scene } = crowded();
   const ports = portsOver(world, {
     api: {
@@ -57,7 +57,7 @@ it('a pod that someone else deletes after the API server has refused us leaves a
   expect(outcome.steps.filter(({ result }) => result === 'refused')).not.toEqual([]);
 });
 
-it('a pod that is declined again and again is marked once, and then only deleted again', async () => {
+it('a Node whose pod is declined again and again is marked once, and then only the delete is repeated', async () => {
   const { world, scene } = crowded();
   const stepsOf = async (): Promise<string> => {
     const ports = portsOver(world, refusing('DELETE', /\/pods\/bare/));
@@ -82,7 +82,7 @@ it('a disk that the driver cannot detach is detached by force in the end, whoeve
   ).toBe(true);
 });
 
-it('a slow answer about disks does not age a proof', async () => {
+it('a slow answer about disks does not make a proof older', async () => {
   const { world, scene } = stopped();
   const ports = portsOver(world, { ec2Takes: (action) => (action === 'DescribeVolumes' ? 1_900 : 100) });
   expect(await run(freshRun(world, ports, { machine: scene.holder, lasts: 120_000 }), ports)).toMatchObject({
@@ -110,7 +110,7 @@ it('a cloud that is too slow for any proof is waited for with pauses, and nothin
 it.each([
   ['a dry run', { dryRun: true }],
   ['a run in shadow mode', { shadow: true }],
-])('%s ends even if an attachment is stuck whose disk is free', async (_, policy) => {
+])('%s ends even if an attachment does not go although its disk is free', async (_, policy) => {
   const { world, scene } = attacherDown();
   await fence({ world, scene }, { lasts: 30_000 });
   for (const attachment of Object.values(world.parts.cluster.objects.volumeattachments))
@@ -131,7 +131,7 @@ const removeFence = (world: AwsWorld, name: string): void => {
 };
 
 describe('a fence that a person removes', () => {
-  it('is not put back in mid-fence', async () => {
+  it('is not restored during that fence', async () => {
     const { world, scene } = stopped();
     const { crossings } = await walk(world, freshRun(world, portsOver(world), { machine: scene.holder }));
     let told = 0;
@@ -151,7 +151,7 @@ describe('a fence that a person removes', () => {
   });
 });
 
-it('a fence that a person removed while no run was under way is not put back by a later run that remembers nothing', async () => {
+it('a fence that a person removed while no run was active is not restored by a later run', async () => {
   const { world, scene } = await diedAfterMark();
   removeFence(world, scene.nodeOf(scene.holder));
   expect(await fence({ world, scene })).toMatchObject({
@@ -166,7 +166,7 @@ it('a fence that a person removed while no run was under way is not put back by 
   expect(stateOf(world).nodes).toContain(`${scene.nodeOf(scene.holder)} [] tombstone`);
 });
 
-it('pods of another machine that had the dead one’s name, and whose Node is gone too, are left alone', async () => {
+it('the pods of another machine with the dead one’s name are not touched, even if its Node is gone', async () => {
   const { world, scene } = stopped();
   const name = scene.nodeOf(scene.holder);
   const node = getObject(world, 'nodes', name);
@@ -178,7 +178,7 @@ it('pods of another machine that had the dead one’s name, and whose Node is go
   expect(getObject(world, 'pods', 'living', 'default')?.metadata.deletionTimestamp).toBeUndefined();
 });
 
-it('a pod that only a foreign finalizer holds, and that we may not fail, does not keep our taint on, and is deleted once', async () => {
+it('a pod that a foreign finalizer holds, and that cannot be failed, does not keep our taint', async () => {
   const { world, scene } = stopped();
   addBarePod(world, { name: 'held', spec: { nodeName: scene.nodeOf(scene.holder) } });
   const held = getObject(world, 'pods', 'held', 'default');

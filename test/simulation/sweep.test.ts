@@ -21,7 +21,7 @@ import { clusterOver, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 
-/** No event ever arrives. Only the sweep finds what is to be done. */
+/** No event ever arrives. Only the sweep finds what has to be done. */
 
 const FIVE_MINUTES = 300_000;
 
@@ -33,7 +33,7 @@ const sweepOf = (world: AwsWorld, ports: Ports = portsOver(world), lasts = FIVE_
   );
 };
 
-/** A cloud that reads each machine in its own call. A sweep then looks at few machines concurrently. */
+/** A cloud that reads each machine in its own call. A sweep then looks at few machines at the same time. */
 const apart = (world: AwsWorld): Ports => {
   const { cloud, ...ports } = portsOver(world);
   const { sharedLookScope: _, ...others } = cloud;
@@ -65,7 +65,7 @@ const fencedBySweep = async (): Promise<Incident> => {
   return incident;
 };
 
-it('our taint on a machine that runs again is found and lifted, although someone removed the label that names the fence', async () => {
+it('our taint on a machine that runs again is lifted, although someone removed the label of the fence', async () => {
   const { world, scene } = await diedAfterMark();
   const node = getObject(world, 'nodes', scene.nodeOf(scene.holder));
   if (node)
@@ -83,7 +83,7 @@ it('our taint on a machine that runs again is found and lifted, although someone
 });
 
 describe('a machine that is off', () => {
-  it('is fenced if all its events were lost: its kubelet has been silent for 70 s', async () => {
+  it('is fenced although all its events were lost, once its kubelet has been silent for 70 s', async () => {
     const incident = offFor(70_000);
     const { world, scene } = incident;
     expect(stateOf(world).disks).toContain(`${scene.volume} at ${scene.holder} attached`);
@@ -94,20 +94,20 @@ describe('a machine that is off', () => {
     expect(stateOf(world).violations).toEqual([]);
   });
 
-  it('is left to its event for as long as the silence may be short', async () => {
+  it('is left to its event while its kubelet has been silent for a short time only', async () => {
     const incident = offFor(40_000);
     expect((await sweepOf(incident.world)).outcomes).toEqual([]);
     expect(nodeLine(incident)).toMatch(/ \[]$/);
   });
 
-  it('is not reported again once its node is parked under the fence', async () => {
+  it('is not reported again once its node is parked', async () => {
     const { world } = await fencedBySweep();
     const before = stateOf(world);
     expect((await sweepOf(world)).outcomes).toEqual([]);
     expect(stateOf(world)).toEqual(before);
   });
 
-  it('is freed of what remains of its deleted Node', async () => {
+  it('is freed of what its deleted Node has left behind', async () => {
     const { world, scene } = nodeGone();
     expect(stateOf(world).attachments).toEqual([expect.stringContaining(`to ${scene.nodeOf(scene.holder)} attached`)]);
     await sweepOf(world);
@@ -143,7 +143,7 @@ const crowdedOut = (count: number, others: (world: AwsWorld, machines: readonly 
 };
 
 describe('a machine that is off, among many that only look dead', () => {
-  it('is freed although those before it in the sweep shut down forever', async () => {
+  it('is freed although those before it in the sweep hang in their shutdown', async () => {
     let stuck: readonly string[] = [];
     const { world, last, disk } = crowdedOut(8, (world, machines) => {
       stuck = machines;
@@ -178,7 +178,7 @@ describe('a machine that is off, among many that only look dead', () => {
   });
 });
 
-it('a machine that has just died does not wait behind twelve fences that cannot finish', async () => {
+it('a machine that has just died does not wait behind twelve fences that cannot end', async () => {
   const { world, last } = crowdedOut(14, (world) => (world.parts.cluster.knobs.attacherDown = true));
   const others = Object.keys(world.parts.ec2.instances)
     .filter((id) => id !== last)
@@ -195,7 +195,7 @@ it('a machine that has just died does not wait behind twelve fences that cannot 
   expect(outcomes).toHaveLength(13);
 });
 
-it('our taint on a machine that runs goes before all machines that have just died', async () => {
+it('our taint on a machine that runs comes before all machines that have just died', async () => {
   const { world, last } = crowdedOut(24, (world) => (world.parts.cluster.knobs.attacherDown = true));
   const tainted = instanceIn(world, last)?.privateDnsName ?? '';
   const taints = () => (getObject(world, 'nodes', tainted)?.spec.taints ?? []).map(({ key }) => key);
@@ -212,7 +212,7 @@ it('our taint on a machine that runs goes before all machines that have just die
   expect(taints()).not.toContain('node.kubernetes.io/out-of-service');
 });
 
-it('fences that cannot finish take turns: none leads every sweep', async () => {
+it('fences that cannot end take turns: none comes first in every sweep', async () => {
   const { world } = crowdedOut(14, (world) => (world.parts.cluster.knobs.attacherDown = true));
   for (const machine of Object.keys(world.parts.ec2.instances).slice(1)) stopMachine(world, machine);
   world.advance(100_000);
@@ -230,7 +230,7 @@ it('fences that cannot finish take turns: none leads every sweep', async () => {
   expect(leads.size).toBeGreaterThan(4);
 });
 
-it('a renewed Lease between look and mark is honored, even if the machine was looked at in a batch', async () => {
+it('a Lease that is renewed between look and mark stops the mark, even if the look read many machines', async () => {
   const { world, scene } = stopped();
   stopMachine(world, scene.spare);
   world.advance(25_000);
@@ -268,7 +268,7 @@ it('a renewed Lease between look and mark is honored, even if the machine was lo
   });
 });
 
-it('a fenced node whose machine has come back is released, over as many sweeps as needed', async () => {
+it('a fenced node whose machine has come back is released, in as many sweeps as needed', async () => {
   const incident = await fencedBySweep();
   const { world, scene } = incident;
   startMachine(world, scene.holder);
@@ -314,7 +314,7 @@ describe('of two clusters', () => {
     expect(stateOf(world).disks).toContain(`${scene.volume} at ${scene.spare} attached`);
   });
 
-  it('both are left alone if both claim one machine', async () => {
+  it('neither is touched if both have a Node of one machine', async () => {
     const { world } = offFor(70_000);
     const before = stateOf(world);
     const { outcomes } = await sweepOf(world, withOther(world, {}));
@@ -323,7 +323,7 @@ describe('of two clusters', () => {
   });
 });
 
-it('a paused cluster is left alone', async () => {
+it('a paused cluster is not touched', async () => {
   const { world, scene } = offFor(70_000);
   const pause = {
     apiVersion: 'v1',

@@ -10,11 +10,11 @@ import { freshRun, portsOver } from './rig.ts';
 import { walk } from './walk.ts';
 
 /**
- * A dead machine's Node stays, and the kubelet of a new machine registers under its name. The providerID never changes
- * once it is set, so it still names the dead machine.
+ * The Node of a dead machine stays, and the kubelet of a new machine registers under its name. A providerID never
+ * changes once it is set, so it still names the dead machine.
  */
 
-/** The new machine's kubelet has registered. Its CSI driver has not yet. */
+/** The kubelet of the new machine has registered. Its CSI driver has not yet. */
 export const takeOver = ({ world, scene }: Incident): string => {
   const name = scene.nodeOf(scene.holder);
   delete world.parts.cluster.memory.kubelets[scene.holder];
@@ -24,7 +24,7 @@ export const takeOver = ({ world, scene }: Incident): string => {
   return heir;
 };
 
-/** The new machine's CSI driver has also registered: now the Node names both machines. */
+/** The CSI driver of the new machine has also registered: now the Node names both machines. */
 export const driverRegisters = ({ world, scene }: Incident, heir: string): void => {
   const name = scene.nodeOf(scene.holder);
   const [node, csiNode] = [getObject(world, 'nodes', name), getObject(world, 'csinodes', name)];

@@ -10,9 +10,9 @@ import { stateOf } from './state.ts';
 import { runsOf } from '../thorough.ts';
 import { stepOn } from './walk.ts';
 
-/** Two deliveries of one event at once: their calls interleave in every order that chance finds. */
+/** Two deliveries of one event at the same time. Their calls interleave in every order that chance finds. */
 
-/** Advances one of the runs by one command. Returns false if it has ended. */
+/** Lets one of the runs execute one command. Returns false if it has ended. */
 const advanceOne = async (runs: RunState[], which: number, world: AwsWorld): Promise<boolean> => {
   const ports = portsOver(world);
   const known = runs[which];
@@ -33,7 +33,7 @@ it.each([
   ['stopped', stopped],
   ['terminated', terminated],
   ['crowded', crowded],
-])('two runs over one %s machine end as one would', async (_, happen) => {
+])('two runs about one %s machine end as one run would', async (_, happen) => {
   const { world: untouched, scene } = happen();
   const orders = fc.array(fc.nat({ max: 1 }), { maxLength: 40 });
   await fc.assert(

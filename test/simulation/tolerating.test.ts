@@ -21,7 +21,7 @@ const sweepFor = async ({ world }: Incident, ms: number): Promise<void> => {
   }
 };
 
-it('a pod that tolerates our taint stays on a parked Node until Kubernetes evicts it, and then the next sweep frees it', async () => {
+it('a pod that tolerates our taint stays on a parked Node until it is evicted, and then is freed', async () => {
   const incident = stopped();
   const { world, scene } = incident;
   const node = scene.nodeOf(scene.holder);

@@ -14,7 +14,7 @@ import { stopMachine } from './incidents.ts';
 import { clusterOver, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
-/** An unforeseen fault ends one machine's run, and nothing else. */
+/** An unexpected error ends the run of one machine, and nothing else. */
 
 const bug = (): never => {
   throw new TypeError("Cannot read properties of undefined (reading 'spec')\n    at somewhere");
@@ -51,7 +51,7 @@ const withCluster = (world: AwsWorld, change: (inner: Cluster) => Partial<Cluste
   return { ...portsOver(world), clusters: [{ ...inner, ...change(inner) }] };
 };
 
-/** A look at the unlucky machine's Node meets the fault, or one write does. */
+/** A look at the Node of the unlucky machine fails, or one write does. */
 const troubles: readonly (readonly [string, (world: AwsWorld, unlucky: string) => Ports])[] = [
   [
     'a look at its Node',
@@ -82,7 +82,7 @@ const troubles: readonly (readonly [string, (world: AwsWorld, unlucky: string) =
       })),
   ],
   [
-    'a listener to its run',
+    'an observer of its run',
     (world, unlucky) => ({
       ...portsOver(world),
       observe: (_, __, known) => (known.request.machine === unlucky ? bug() : undefined),
@@ -102,22 +102,25 @@ const failed = (machine: string) => ({
   },
 });
 
-describe('an unforeseen fault', () => {
-  it.each(troubles)('in %s ends that machine’s run with one sentence, and the sweep goes on', async (_, portsFor) => {
-    const { world, unlucky, other } = twoDead();
-    const { outcomes, unreachable } = await sweepOf(world, portsFor(world, unlucky));
-    expect(outcomes).toContainEqual(expect.objectContaining(failed(unlucky)));
-    expect(outcomes).toContainEqual(expect.objectContaining({ machine: other, outcome: 'fenced' }));
-    expect([unreachable, stateOf(world).violations]).toEqual([[], []]);
-  });
+describe('an unexpected error', () => {
+  it.each(troubles)(
+    'in %s ends the run of that machine with one sentence, and the sweep continues',
+    async (_, portsFor) => {
+      const { world, unlucky, other } = twoDead();
+      const { outcomes, unreachable } = await sweepOf(world, portsFor(world, unlucky));
+      expect(outcomes).toContainEqual(expect.objectContaining(failed(unlucky)));
+      expect(outcomes).toContainEqual(expect.objectContaining({ machine: other, outcome: 'fenced' }));
+      expect([unreachable, stateOf(world).violations]).toEqual([[], []]);
+    },
+  );
 
-  it.each(troubles)('in %s ends that run in a batch of events as well', async (_, portsFor) => {
+  it.each(troubles)('in %s ends only that run in a batch of events, too', async (_, portsFor) => {
     const { world, unlucky, other } = twoDead();
     const outcomes = await runAll([unlucky, other], occasion(world), portsFor(world, unlucky));
     expect(outcomes).toMatchObject([failed(unlucky), { machine: other, outcome: 'fenced' }]);
   });
 
-  it('in a list of one cluster makes that cluster unknown, and the other is swept', async () => {
+  it('in a list of one cluster makes that cluster unreachable, and the other is swept', async () => {
     const { world } = twoDead();
     const ports = portsOver(world);
     const broken = { ...clusterOver(world), name: 'broken', suspects: async () => bug(), find: async () => bug() };

@@ -19,8 +19,8 @@ import { freshRun, portsOver } from './rig.ts';
 import { stateOf } from './state.ts';
 
 /**
- * The machines run in an account that Cloudfence cannot ask: our own account only says "not found" about them. On one
- * of them, a pod claims a free volume of ours. Anyone who may create pods and claims can arrange that.
+ * The machines run in an account that Cloudfence cannot ask: its own account only says "not found" about them. On one
+ * of them, a pod claims a free volume of its own account. Everyone who may create pods and claims can arrange that.
  */
 const stage = () => {
   const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
@@ -62,17 +62,20 @@ const ownWriting = ({ nodes, attachments, violations }: ReturnType<typeof stateO
 });
 
 describe('a machine of an unserved account', () => {
-  it.each(['reachable', 'cut off'])('is left alone, whatever volume of ours a pod on it claims (%s)', async (how) => {
-    const { world, scene, cloud } = stage();
-    if (how === 'cut off') cutOff(world, scene);
-    const before = ownWriting(stateOf(world));
-    const ports = portsTo(world, cloud);
-    const outcome = await run(freshRun(world, ports, { machine: scene.spare }), ports);
-    expect(outcome).toMatchObject({ outcome: 'refused', reason: { code: 'missing-without-witness' }, steps: [] });
-    expect(ownWriting(stateOf(world))).toEqual(before);
-  });
+  it.each(['reachable', 'cut off'])(
+    'is not touched, whatever volume of our account a pod on it claims (%s)',
+    async (how) => {
+      const { world, scene, cloud } = stage();
+      if (how === 'cut off') cutOff(world, scene);
+      const before = ownWriting(stateOf(world));
+      const ports = portsTo(world, cloud);
+      const outcome = await run(freshRun(world, ports, { machine: scene.spare }), ports);
+      expect(outcome).toMatchObject({ outcome: 'refused', reason: { code: 'missing-without-witness' }, steps: [] });
+      expect(ownWriting(stateOf(world))).toEqual(before);
+    },
+  );
 
-  it('is left alone although it holds a disk of its own account next to ours', async () => {
+  it('is not touched although it holds a disk of its own account next to ours', async () => {
     const { world, scene, cloud } = stage();
     const ports = portsTo(world, cloud);
     const outcome = await run(freshRun(world, ports, { machine: scene.holder }), ports);
@@ -83,7 +86,7 @@ describe('a machine of an unserved account', () => {
     });
   });
 
-  it('is left alone by the sweep', async () => {
+  it('is not touched by the sweep', async () => {
     const { world, scene, cloud } = stage();
     cutOff(world, scene);
     const before = ownWriting(stateOf(world));
@@ -98,7 +101,7 @@ describe('a machine of an unserved account', () => {
     expect(ownWriting(stateOf(world))).toEqual(before);
   });
 
-  it('is left alone once its Node is gone', async () => {
+  it('is not touched once its Node is gone', async () => {
     const { world, scene, cloud } = stage();
     cutOff(world, scene);
     const node = getObject(world, 'nodes', scene.nodeOf(scene.spare));
@@ -113,7 +116,7 @@ describe('a machine of an unserved account', () => {
   });
 });
 
-it('a machine of an unserved region is refused by name, with the setting that would serve it', async () => {
+it('a machine of an unserved region is refused, with the setting that would serve it', async () => {
   const { world, scene } = stage();
   cutOff(world, scene);
   const ports = portsTo(world, cloudOf(ec2WorldOf('999900001111', 'us-east-1'), world, 'us-east-1'));

@@ -32,7 +32,7 @@ const deletionsSince = (world: AwsWorld, since: number): readonly string[] =>
     .filter(({ at, user, verb }) => at >= since && user === 'kubernetes-admin' && verb === 'delete')
     .map(({ resource, name }) => `${resource} ${name}`);
 
-it('nothing is deleted once the machine has resumed, although it is hibernated again and shows its former bootID', async () => {
+it('nothing is deleted once the machine has resumed, although it is hibernated again in the same boot', async () => {
   const incident = stage(1);
   const { scene } = incident;
   hibernate(incident.world, scene.holder);

@@ -20,7 +20,7 @@ export interface Walk {
   readonly outcome: Outcome;
 }
 
-/** One command further, in the given world. */
+/** Executes one more command in the given world. */
 export const stepOn = async (known: RunState, command: CommandMoment['command'], ports: Ports): Promise<RunState> => {
   const answer = await executeCommand(command, known, ports);
   return reduce(known, command, answer, ports.clock.now());
@@ -48,6 +48,6 @@ export const diedAfterMark = async (): Promise<Incident> => {
   return { world: at.world, scene };
 };
 
-/** Continues in another world with what was known: the process was frozen and thaws. */
+/** Continues in another world with what the run knew: the process was frozen, and continues. */
 export const thaw = (known: RunState, world: AwsWorld, troubles?: Troubles): Promise<Outcome> =>
   run(known, portsOver(world, troubles));

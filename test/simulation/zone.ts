@@ -11,7 +11,7 @@ import { addMachine } from '../../sandbox/scenes/ec2-database.ts';
 import { stopMachine } from './incidents.ts';
 import { freshRun, portsOver, type Troubles } from './rig.ts';
 
-/** A whole zone whose machines go off at once. */
+/** A whole zone whose machines go off at the same time. */
 
 export const MINUTE = 60_000;
 
@@ -70,7 +70,7 @@ export const fenceOne = (
   return run(freshRun(world, ports, { machine, policy, runId: freshId(), lasts: 2 * MINUTE }), ports);
 };
 
-/** Each machine's message comes, and comes again. */
+/** Delivers the message of each machine once. */
 export const byEvents = async ({ world, machines }: Zone): Promise<readonly Outcome[]> => {
   const outcomes: Outcome[] = [];
   for (const machine of machines) outcomes.push(await fenceOne(world, machine));

@@ -55,7 +55,7 @@ const messages = [
   ].map((one) => JSON.stringify(one)),
 ];
 
-/** The platform passes a text, what it has parsed, or bytes. */
+/** The platform passes a text, the parsed value, or bytes. */
 const forms = [decoded, (text: string): unknown => parseJsonOrText(decoded(text)), bytesOf] as const;
 
 const ofQueue = async (text: string, turn: number, { getDependencies, context }: Opened): Promise<Delivered> => {
@@ -81,7 +81,7 @@ const ofWeb = async (text: string, turn: number, { getDependencies, context }: O
   const method = turn % 17 === 0 ? 'OPTIONS' : 'POST';
   const request = post(decoded(text), { method, headers: headers[turn % headers.length] ?? {} });
   const { status, body } = await webhook(getDependencies)(request, context);
-  // Event Grid does not send an event again that is too large for us.
+  // Event Grid does not send an event again if it is too large for the function.
   const again = status >= 400 && status !== 413;
   return { body: method === 'POST' ? text : null, answer: body === '' ? undefined : body, again };
 };

@@ -23,7 +23,8 @@ import { CANARY, type Reader, type Reading } from '../judge.ts';
 
 /**
  * Answers of a cloud, read by its SDK. The machines run and hold their disks all the time, so no answer may make a
- * machine seem off, or a disk free. A false answer in the right form cannot be recognized, so some names are spared.
+ * machine look off, or a disk look free. A wrong answer in the right form cannot be recognized, so some names are
+ * spared.
  */
 
 interface Answer {
@@ -44,7 +45,7 @@ const STATUSES = [201, 202, 203, 204, 206, 302, 400, 404, 405, 407, 410, 451] as
 /** Where an answer of a cloud says who holds a disk. */
 interface Form {
   readonly holder: RegExp;
-  /** Keys that the cloud itself leaves out if nobody holds the disk. */
+  /** Keys that the cloud itself omits if nothing holds the disk. */
   readonly spared: readonly string[];
 }
 
@@ -60,7 +61,7 @@ const isFalseInForm = (truth: string, body: string, { holder, spared }: Form): b
   return another || (spared.length > 0 && parseJsonOrNull(body) !== null && said.length < known.length);
 };
 
-/** Every fourth input has a status that is not the answer's own; every other input damages one answer only. */
+/** Every fourth input has a status other than that of the answer, and every other input damages only one answer. */
 const corrupt = (answer: Answer, form: Form): Answer => {
   const { damage, answers } = present;
   present.answers += 1;
@@ -73,7 +74,7 @@ const corrupt = (answer: Answer, form: Form): Answer => {
   return { status, body: status === 204 ? '' : body };
 };
 
-/** An SDK asks again after a while in real time. The first unreadable answer is the whole case. */
+/** An SDK repeats the call after a while in real time. The case is only about the first unreadable answer. */
 const heard = (question: string): void => {
   if (present.asked.has(question)) present.giveUp.abort();
   present.asked.add(question);
@@ -151,7 +152,7 @@ interface Asked {
   readonly cloud: Cloud;
   readonly machines: readonly string[];
   readonly disks: readonly string[];
-  /** Names that nothing has. */
+  /** Names that do not exist. */
   readonly nobody: { readonly machine: string; readonly disk: string };
   readonly volumes: readonly { readonly driver: string; readonly handle: string }[];
 }
@@ -192,13 +193,13 @@ const asks: readonly Ask[] = [
   },
 ];
 
-/** The first turn of a question in which every answer is damaged, with its own status or with another one. */
+/** The first number of a question for which every answer is damaged, with its own status or with another one. */
 const inAskOf = (ask: number, own: number): number =>
   Array.from({ length: 140 }, (_, turn) => turn).find(
     (turn) => Math.floor(turn / 7) % asks.length === ask && turn % 4 === (own === 0 ? 2 : 0),
   ) ?? 0;
 
-/** Each question, with all of its answers damaged, under their own status and under another one. */
+/** Each question, with all of its answers damaged, with their own status and with another one. */
 const TURNS = asks.flatMap((_, at) => [0, 1].map((own) => inAskOf(at, own)));
 
 const reader = (name: string, share: number, takes: Reader['takes'], asked: () => Asked): Reader => {

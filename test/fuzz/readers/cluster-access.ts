@@ -9,7 +9,7 @@ import { unhurried } from '../../contract/cluster/harness.ts';
 import { bytesOf, type Damage, damaged, decoded } from '../damage.ts';
 import { CANARY, type Reader, type Reading } from '../judge.ts';
 
-/** What a cloud says about a cluster, and the secrets in which it keeps a kubeconfig. Nothing leaves this process. */
+/** What a cloud says about a cluster, and the secrets in which it stores a kubeconfig. Nothing leaves this process. */
 
 const server = 'https://127.0.0.1:9';
 
@@ -85,7 +85,7 @@ const credential = {
   getToken: async () => ({ token: CANARY, expiresOnTimestamp: Number.MAX_SAFE_INTEGER }),
 };
 
-/** The token of a managed cluster comes from the platform, which is not here. */
+/** The token of a managed cluster comes from the platform, which does not exist here. */
 const withToken = (access: CloudAccess): CloudAccess => ({
   ...access,
   managedCluster: async (entry, signal) => ({
@@ -130,7 +130,7 @@ const reached = async (service: Service, answer: string): Promise<Reading> => {
   }
 };
 
-/** Everything that could ever be printed about an error, its causes included. */
+/** Everything that could be printed about an error, including its causes. */
 const inFull = (error: unknown): string => inspect(error, { depth: 20, showHidden: true, maxStringLength: 20_000 });
 
 export const clusterAccessReaders: readonly Reader[] = [

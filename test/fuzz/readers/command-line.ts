@@ -10,7 +10,7 @@ import { CANARY, type Reader, type Reading } from '../judge.ts';
 
 /**
  * The arguments of the CLI, and what it reads from files and from its input. The only cluster and the only cloud are on
- * a port of this computer where nothing listens, so a command that gets that far finds them out of reach.
+ * a local port on which nothing listens, so a command that gets that far cannot reach them.
  */
 
 const nowhere = '127.0.0.1:9';
@@ -56,7 +56,7 @@ const commands = [
   ['demo', '--scenario', 'none', '--seed', '1', '--json'],
 ].map((args) => JSON.stringify({ args, input: '{"instanceId":"i-0123456789abcdef0"}' }));
 
-/** No process gets an argument with a NUL, nor longer arguments than this (characters). */
+/** No process gets an argument with a NUL, or longer arguments than this (characters). */
 const LONGEST_ARGUMENT = 131_071;
 const argumentOf = (value: unknown): string => bodyText(value).replaceAll('\u0000', '').slice(0, LONGEST_ARGUMENT);
 
@@ -70,7 +70,7 @@ const given = (text: string): { readonly args: readonly string[]; readonly input
   return { args: (Array.isArray(args) ? args : [args]).slice(0, 1_000).map(argumentOf), input: bodyText(input) };
 };
 
-/** Time passes quickly, so that nothing waits until its time limit. */
+/** Time passes quickly, so that nothing waits for its time limit. */
 const clock = () => {
   let now = Date.UTC(2026, 0, 1);
   const ends = new AbortController().signal;
@@ -108,7 +108,7 @@ const run = async (text: string): Promise<Reading> => {
   );
   return {
     outcome: WORDS[code] ?? `exit code ${code}`,
-    // With --debug, a person asks for the stack, in which raw errors are causes.
+    // With --debug, a person asks for the stack, which contains raw errors as causes.
     said: debugged ? said.filter((line) => line.includes(CANARY)) : said,
   };
 };

@@ -48,7 +48,7 @@ const configurations = [
   { policy: { fenceAfter: '10m' } },
 ].map((one) => JSON.stringify(one));
 
-/** What the damage left is JSON: every second input is written as YAML, if it still can be read. */
+/** The damage leaves JSON. Every second input is converted to YAML, if it can still be parsed. */
 const asYaml = (text: string): string => {
   try {
     return stringify(JSON.parse(text), { aliasDuplicateObjects: false });
@@ -84,7 +84,7 @@ const configuration: Reader = {
   },
 };
 
-/** Nothing listens there, and nothing leaves this process: port 9 of this computer. */
+/** Nothing listens there, and nothing leaves this process: the local port 9. */
 const server = 'https://127.0.0.1:9';
 
 const kubeconfigs = [
@@ -113,10 +113,10 @@ const kubeconfigs = [
   { server, ca: 'PEM', token: CANARY },
 ].map((one) => JSON.stringify(one));
 
-/** Everything that could ever be printed about an error, its causes included. */
+/** Everything that could be printed about an error, including its causes. */
 const inFull = (error: unknown): string => inspect(error, { depth: 20, showHidden: true, maxStringLength: 20_000 });
 
-/** Opens the link and makes one request with it, which gets as far as the socket. */
+/** Opens the link and sends one request through it, which gets as far as the socket. */
 const requested = async (text: string, turn: number): Promise<Reading> => {
   const link =
     turn % 3 === 0

@@ -98,7 +98,7 @@ const impossible = ({ fences, opens, override, limits }: CapStatus): readonly st
   ...(Object.values(limits).every((limit) => limit >= 1) ? [] : ['the cap is below one']),
 ];
 
-/** What `cloudfence cap` shows. */
+/** What `cloudfence cap` prints. */
 const shown = async (world: AwsWorld): Promise<Reading> => {
   const status = await createCapControl(openConnection(clusterIn(world, apiOf(world)))).status(
     defaultPolicy.cap,
@@ -111,7 +111,7 @@ const shown = async (world: AwsWorld): Promise<Reading> => {
   };
 };
 
-/** Longer would not be written by an API server (characters). */
+/** An API server would not store a longer text (characters). */
 const writtenIn = (world: AwsWorld): readonly string[] => {
   const text = getObject(world, 'configmaps', LEDGER.name, LEDGER.namespace)?.data?.[LEDGER.fences] ?? '';
   return text.length > LONGEST ? [`the ledger has ${text.length} characters`] : [];

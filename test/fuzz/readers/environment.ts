@@ -56,12 +56,12 @@ const environments: Readonly<Record<string, Readonly<Record<string, string>>>> =
     CLOUDFENCE_BEHIND_CLOUD_RUN: 'true',
   },
 };
-/** In another variable, such as a path, nobody can tell that it is a secret. */
+/** In another variable, such as a path, nothing shows that it contains a secret. */
 const SECRETS = ['AWS_SECRET_ACCESS_KEY', 'AZURE_CLIENT_SECRET'];
 const samples = Object.values(environments).map((one) => JSON.stringify(one));
 const clouds = Object.keys(environments);
 
-/** A variable is a text, and no text in the environment has a NUL. */
+/** A variable is a text, and no text in the environment contains a NUL. */
 const variablesIn = (text: string, cloud: string): Record<string, string> => {
   const read = parseJsonOrNull(text);
   const entries =
@@ -139,7 +139,7 @@ const readings: Readonly<Record<string, () => Promise<Reading>>> = {
   gcp: () => opened(onGcp()),
 };
 
-/** The settings of the CLI, which has no cloud yet. */
+/** The settings of the CLI. No cloud is open yet. */
 const byHand = async (): Promise<Reading> => {
   const { clusters } = await loadSettings(readEnvironment());
   return { outcome: 'accepted by the CLI', said: clusters.map(({ name }) => name) };

@@ -8,7 +8,7 @@ import { sample, samplesOf } from '../../functions/samples.ts';
 import { bytesOf, type Damage, damaged, decoded } from '../damage.ts';
 import { CANARY, type Reader, type Reading } from '../judge.ts';
 
-/** The readers of events, alone. A sender puts a secret into a field that nobody needs. */
+/** Only the readers of events. The sender puts a secret into a field that nothing reads. */
 
 const SECRET = 'httpHeaders';
 const withSecret = (text: string): string => text.replace('{', () => `{"${SECRET}":[["authorization","${CANARY}"]],`);
@@ -16,7 +16,7 @@ const withSecret = (text: string): string => text.replace('{', () => `{"${SECRET
 export const eventSamples = (cloud: string): readonly string[] =>
   samplesOf(cloud).map((name) => withSecret(sample(cloud, name)));
 
-/** An event arrives as a text, as what a platform has already parsed, as bytes, or beside another one. */
+/** An event arrives as a text, as a parsed value, as bytes, or with another one. */
 const arrivals = [
   decoded,
   (text: string): unknown => parseJsonOrText(decoded(text)),
@@ -24,7 +24,7 @@ const arrivals = [
   (text: string): unknown => [parseJsonOrText(decoded(text)), { instanceId: 'i-0123456789abcdef0' }],
 ] as const;
 
-/** The longest id of a machine, of any cloud (characters). */
+/** The longest id of a machine in any cloud (characters). */
 const LONGEST_ID = 1_000;
 
 const wrongWith = ({ hints, faults, ignored }: ParsedEvent): readonly string[] => [

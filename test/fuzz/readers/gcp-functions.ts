@@ -18,7 +18,7 @@ const running = createGceSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
 const { holder } = gceDatabaseOnTwoNodes(running);
 const place = { account: SANDBOX_PROJECT.project, region: null };
 
-/** Every caller is let in. The check of tokens has tests of its own. */
+/** Every caller is accepted. The check of tokens has its own tests. */
 const keys = { url: 'http://127.0.0.1:9', token: () => '', close: async () => undefined, asked: () => 0 };
 
 const open = () => {
@@ -67,7 +67,7 @@ const ofData = async (text: string, { getDependencies, limit }: Opened): Promise
   return { body: decoded(text), answer: body, again: status >= 400 };
 };
 
-/** The platform parses a body that declares itself to be JSON, and passes bytes otherwise. */
+/** The platform parses a body that declares itself as JSON, and passes bytes otherwise. */
 const ofBody = async (text: string, turn: number, { getDependencies, limit }: Opened): Promise<Delivered> => {
   const sent = turn % 3 === 0 ? bytesOf(text) : parseJsonOrText(decoded(text));
   const { status, body } = await onEvent(getDependencies)({ headers: {}, body: sent }, limit());

@@ -15,14 +15,14 @@ import type { Reader, Reading } from '../judge.ts';
 import { violationsIn } from './violations.ts';
 import { createWatch, deliverTo, guarded, renewed, type Stage } from './stage.ts';
 
-/** Answers of the API server, read by the client, under whole runs of the loop and of the sweep. */
+/** Answers of the API server, read by the client, in whole runs of the loop and of the sweep. */
 
 interface Trouble {
   damage: Damage | null;
   requests: number;
 }
 
-/** How an answer is damaged beside its body. */
+/** How an answer is damaged apart from its body. */
 type Form = (answer: ApiResponse, trouble: Trouble) => ApiResponse;
 
 const withHeader =
@@ -32,7 +32,7 @@ const withHeader =
 const isList = (body: unknown): body is { readonly metadata?: object } =>
   typeof body === 'object' && body !== null && 'items' in body;
 
-/** A list whose every page promises another one. */
+/** A list in which every page promises another one. */
 const endless: Form = (answer, { requests }) => {
   const body = parseJsonOrNull(answer.body);
   return isList(body)
@@ -93,7 +93,7 @@ const spoiling = (trouble: Trouble): Faults => ({
   },
 });
 
-/** A thousand pages of a list, with some tries and all other reads. */
+/** A thousand pages of a list, with some retries and all other reads. */
 const MOST_REQUESTS = 10_000;
 
 const open = (from: AwsWorld, allowed: readonly string[] | null) => {
@@ -139,13 +139,15 @@ const off = healthy.fork();
 stopMachine(off, scene.holder);
 off.advance(60_000);
 
-/** A run died after its mark, and the machine has started again: our taint may be taken back, and nothing else. */
+/**
+ * A run died after its mark, and the machine has started again. Our taint may be removed, and nothing else may be done.
+ */
 const marked = await diedAfterMark();
 startMachine(marked.world, marked.scene.holder);
 marked.world.advance(60_000);
 const startedAgain = renewed(() => open(marked.world, ['lift-out-of-service', 'release-node']));
 
-/** Each kind of object, then all of them. In every third turn, it is a sweep that reads. */
+/** Each kind of object, then all of them. Every third number makes a sweep read them. */
 const TURNS = [...targets.flatMap((_, kind) => [kind * 50, kind * 50 + 1]), targets.length * 50];
 
 export const kubernetesAnswerReaders: readonly Reader[] = [

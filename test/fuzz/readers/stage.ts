@@ -5,7 +5,9 @@ import type { Ports } from '../../../fencing/loop/ports.ts';
 import { type Damage, damaged } from '../damage.ts';
 import { CANARY, type Reader, type Reading } from '../judge.ts';
 
-/** A deployed function over a small world in which every machine runs, so nothing may be done, whatever anybody says. */
+/**
+ * A deployed function and a small world in which every machine runs, so nothing may be done, whatever a message says.
+ */
 
 interface Place {
   readonly now: () => number;
@@ -24,9 +26,9 @@ export interface HandlerEffects {
 
 export interface Stage {
   readonly world: Place;
-  /** Takes away what the handler has left, so that the next input begins with nothing. */
+  /** Removes what the handler has left, so that the next input begins with nothing. */
   readonly take: () => HandlerEffects;
-  /** What must not have happened, since the last time it was asked. */
+  /** What must not have happened since the last call of this function. */
   readonly done: () => readonly string[];
 }
 
@@ -36,13 +38,13 @@ export interface Delivered {
   readonly body: string | null;
   /** The queue delivers it again, or the caller sees that it failed. */
   readonly again: boolean;
-  /** A machine that a sound message next to it names, and that must be looked at. */
+  /** A machine that a valid message next to it names, and at which Cloudfence must look. */
   readonly beside?: string;
 }
 
 type FunctionPorts = Omit<Ports, 'signal' | 'observe'>;
 
-/** The same ports, but whatever would change something is noted instead. Steps that are allowed are only rejected. */
+/** The same ports, but everything that would change something is only noted. Steps that are allowed are rejected. */
 export const guarded = (
   ports: FunctionPorts,
   note: (what: string) => void,
@@ -91,7 +93,7 @@ export const createWatch = (world: Place) => {
   };
 };
 
-/** A new stage now and then, because a world and its log only grow. */
+/** A new world now and then, because a world and its log only grow. */
 export const renewed = <T>(make: () => T, every = 150): (() => T) => {
   let stage = make();
   let used = 0;
@@ -117,7 +119,7 @@ const lost = ({ body, again, answer }: Delivered, { lines, dead, sent }: Handler
 const misunderstoodIn = (lines: readonly object[]): boolean =>
   lines.some((line) => field(line, 'decision') === 'not-understood');
 
-/** A message that was not understood is a dead letter with the very same text. */
+/** A message that was not understood becomes a dead letter with exactly the same text. */
 const unburied = ({ body, again, answer }: Delivered, { lines, dead }: HandlerEffects): readonly string[] =>
   body !== null &&
   !again &&
@@ -135,7 +137,7 @@ const outcomeOf = ({ again }: Delivered, { lines, dead, sent }: HandlerEffects):
   return words.at(-1) ?? 'answered';
 };
 
-/** Delivers one input and returns what must hold for it. */
+/** Delivers one input, and returns what must hold for it. */
 export const deliverTo = async (stage: Stage, deliver: () => Promise<Delivered>): Promise<Reading> => {
   const began = stage.world.now();
   try {
@@ -164,10 +166,13 @@ export const deliverTo = async (stage: Stage, deliver: () => Promise<Delivered>)
   }
 };
 
-/** All functions, forms, and headers take their turn in these. */
+/** All functions, forms, and headers take turns. */
 const TURNS = [0, 1, 2, 3, 17] as const;
 
-/** Returns how a reader of a function's messages is made. Each input is one sample, damaged and delivered on a stage. */
+/**
+ * Returns how to create a reader for the messages of a function. Each input is one damaged sample that is delivered to
+ * the function.
+ */
 export const readerOver =
   <Opened extends { readonly stage: Stage }>(opened: () => Opened) =>
   (
@@ -186,7 +191,7 @@ export const readerOver =
     },
   });
 
-/** Returns the message with which a run that waits is continued. */
+/** Returns the message with which a run that waits continues. */
 export const lookAgain = (machine: string) => ({
   cloudfence: 'look-again',
   machine,

@@ -16,7 +16,7 @@ const nothing = (): never => {
   throw new Error('a simulation opens no access to clusters');
 };
 
-/** Returns the one cloud of all machines, or the three clouds behind one, as the configuration can have them. */
+/** Returns the one cloud of all machines, or three clouds as one, as in a configuration with several clouds. */
 export const simulatedClouds = (side: CloudSide, clouds: readonly CloudName[]): Cloud => {
   const [only, other] = new Set(clouds);
   if (only !== undefined && other === undefined) return SIMULATED[only](side);

@@ -8,14 +8,14 @@ import { isGone, type Machine } from '../machines.ts';
 import { GROUP, machineIdOf, osDiskIdOf, SUBSCRIPTION, vmIdOf } from '../names.ts';
 import { type CloudSide, dateAt, holderOf, seenById, type ObservedMachine, observedMachineOf } from './side.ts';
 
-/** ARM behind the SDK's client. Everything of providers/azure runs above it. */
+/** ARM behind the client of the SDK. All of providers/azure runs on it. */
 
 const errorOf = (statusCode: number, code: string): Error =>
   Object.assign(new Error(code), { name: 'RestError', statusCode, code });
 
 const notFound = (): Error => errorOf(404, 'ResourceNotFound');
 
-/** A machine that starts is `stopped` for a moment, although no operation shows. */
+/** A machine that starts is `stopped` for a moment, although it shows no operation. */
 const SHOWS_STOPPED_MS = 4_500;
 
 const isBarelyStarting = ({ shown: { power, launchedAt }, at }: ObservedMachine): boolean =>

@@ -12,7 +12,7 @@ import { isGone, type Machine } from '../machines.ts';
 import { numericIdOf, PROJECT, ZONES } from '../names.ts';
 import { type CloudSide, dateAt, holderOf, seenById, type ObservedMachine, observedMachineOf } from './side.ts';
 
-/** Compute Engine behind the SDK's clients. Everything of providers/gcp runs above it. */
+/** Compute Engine behind the clients of the SDK. All of providers/gcp runs on it. */
 
 const STATES = {
   running: 'RUNNING',

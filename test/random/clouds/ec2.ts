@@ -12,7 +12,7 @@ import { awsCloud } from '../../../providers/aws/index.ts';
 import type { PermittedPath } from '../../../transport/under-permit.ts';
 import { type CloudSide, holderOf, secondAt, seenById, type ObservedMachine } from './side.ts';
 
-/** EC2 behind the SDK's client. Everything of providers/aws runs above it. */
+/** EC2 behind the client of the SDK. All of providers/aws runs on it. */
 
 export const EC2_REGION = 'eu-west-1';
 

@@ -42,7 +42,7 @@ const AZURE_VERBS = {
   forgotten: null,
 } as const;
 
-/** ARM sends nothing about a guest that shuts itself down. */
+/** ARM sends nothing if a guest shuts itself down. */
 const armEvent = ({ serial, id, shown }: Machine, now: number): object | null => {
   const verb = shown.power === 'off' && shown.byGuest ? null : AZURE_VERBS[shown.power];
   return (
@@ -107,7 +107,8 @@ const EVENTS = { aws: ec2Event, azure: armEvent, gcp: computeEvent } as const;
 
 /**
  * Returns the event about the machine as it arrives in the queue of an install in `home`, or null if there is none. An
- * install reads the events of its own cloud. About another cloud's machine, it gets its own message.
+ * install reads the events of its own cloud. If the machine is in another cloud, the install gets a message of
+ * Cloudfence.
  */
 export const eventOf = (machine: Machine, home: CloudName, now: number): string | null => {
   const event = EVENTS[machine.cloud](machine, now);

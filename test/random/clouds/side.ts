@@ -10,13 +10,13 @@ export interface CloudWrite {
   readonly disk: Disk | null;
 }
 
-/** What each cloud's stand-in is made of. */
+/** What the stand-in of each cloud consists of. */
 export interface CloudSide {
   readonly fleet: Fleet;
   readonly network: Network;
   readonly process: Process;
   readonly now: () => number;
-  /** Is told of each destructive call right before it takes effect. */
+  /** Called with each destructive call right before it takes effect. */
   readonly watch: (write: CloudWrite) => void;
   /** Detaches the disk, now or a moment later. */
   readonly detach: (machine: Machine, disk: Disk, forced: boolean) => void;
@@ -27,7 +27,7 @@ export interface CloudSide {
 export interface ObservedMachine {
   readonly machine: Machine;
   readonly shown: Shown;
-  /** The time that the answer is about (ms). */
+  /** The time to which the answer refers (ms). */
   readonly at: number;
 }
 
@@ -43,12 +43,12 @@ export const seenById = ({ fleet, now }: CloudSide, id: string, age: number): Ob
   return machine ? observedMachineOf(machine, age, now()) : null;
 };
 
-/** Returns which machine an answer shows as the holder of a disk. */
+/** Returns the machine that an answer shows as the holder of a disk. */
 export const holderOf = ({ fleet, now }: CloudSide, disk: string, age: number): Machine | null =>
   age === 0
     ? (fleet.disks.get(disk)?.holder ?? null)
     : (fleet.machines.find((machine) => shownAt(machine, now() - age).disks.includes(disk)) ?? null);
 
 export const dateAt = (at: number): Date => new Date(EPOCH + at);
-/** Clouds give times in seconds. */
+/** Clouds give times in whole seconds. */
 export const secondAt = (at: number): Date => new Date(EPOCH + Math.floor(at / 1_000) * 1_000);
