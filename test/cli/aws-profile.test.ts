@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-/** What a person's shell knows: a profile, but neither a region nor keys. */
+/** What the shell of a person knows: a profile, but neither a region nor keys. */
 const runAs = (profile: string, ...args: readonly string[]) => {
   const { AWS_ENDPOINT_URL_EC2 = '' } = sandbox.environment;
   const environment = {
@@ -52,7 +52,7 @@ describe('a profile of the AWS CLI', () => {
     ]);
   });
 
-  it('reports in the words of the SDK that no one has signed in', async () => {
+  it('reports in the words of the SDK that nobody has signed in', async () => {
     const { code, stdout } = await runAs('signed-out', 'doctor');
     expect({ code, stdout }).toEqual({
       code: 1,

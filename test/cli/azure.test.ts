@@ -8,7 +8,7 @@ import { openLiveAzure } from './live-azure.ts';
 import type { LiveCloud } from './live-cloud.ts';
 import { runCli } from './run-cli.ts';
 
-/** The CLI without a hint about the cloud. AWS is not even configured. */
+/** The CLI without a hint about the cloud. AWS is not configured at all. */
 
 const recordOn = ({ world, node }: LiveCloud<AzureWorld>): unknown =>
   JSON.parse(getObject(world, 'nodes', node)?.metadata.annotations?.['cloudfence.dev/fence'] ?? 'null');
@@ -24,7 +24,7 @@ describe('a cluster on Azure', () => {
   afterAll(() => live.close());
   const cli = (...args: readonly string[]) => runCli(args, live);
 
-  it('doctor checks only that cloud and identifies each machine by its vmId', async () => {
+  it('doctor checks only Azure, and identifies each machine by its vmId', async () => {
     const { code, stdout } = await cli('doctor');
     expect(stdout).toMatch(
       /^ok {4}azure 11112222-.*: credentials and API access {2}— can read machines and disks in the whole subscription/m,
@@ -35,7 +35,7 @@ describe('a cluster on Azure', () => {
     expect(code).toBe(0);
   });
 
-  it('without a subscription, Cloudfence does not look for a machine of Azure', async () => {
+  it('Cloudfence does not look for a machine of Azure if no subscription is set', async () => {
     const answer = await runCli(['fence', live.scene.spare], live, { environment: { AZURE_SUBSCRIPTION_ID: '' } });
     expect(answer).toMatchObject({
       code: 2,
@@ -51,7 +51,7 @@ describe('a cluster on Azure', () => {
     });
   });
 
-  it('an event is understood, and its machine is fenced under its own cloud’s name', async () => {
+  it('an event is understood, and its machine is fenced with the name of its cloud', async () => {
     const [event] = live.world.parts.azure.events;
     const { code, stdout } = await runCli(['replay', '-', '--json'], live, { stdin: JSON.stringify([event]) });
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({
@@ -64,7 +64,7 @@ describe('a cluster on Azure', () => {
     expect(live.world.parts.azure.violations).toEqual([]);
   });
 
-  it('an event of a scale set stands for the machines of the set', async () => {
+  it('an event of a scale set means the machines of the set', async () => {
     const set = live.scene.holder.replace(/\/virtualmachines\/.*/, '');
     const { code, stdout } = await runCli(['replay', '-', '--json'], live, {
       stdin: JSON.stringify({ resourceId: set }),

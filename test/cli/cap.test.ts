@@ -7,7 +7,7 @@ import { stopMachine } from '../simulation/incidents.ts';
 import { holderStopped, openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 import { runCli } from './run-cli.ts';
 
-/** Two nodes, so that only one fence may begin within a quarter of an hour. */
+/** Two nodes, so that only one fence may begin within 15 minutes. */
 
 let sandbox: LiveSandbox;
 beforeEach(async () => {
@@ -20,7 +20,7 @@ const settings = () => getObject(sandbox.world, 'configmaps', 'cloudfence', 'kub
 const inMinutes = (minutes: number) =>
   expect.toSatisfy((text: string) => Math.abs(Date.parse(text) - Date.now() - minutes * 60_000) < 60_000);
 
-it('shows how many fences began lately, and out of how many Nodes', async () => {
+it('shows how many fences have begun within the window, and of how many Nodes', async () => {
   expect(await cli('cap')).toMatchObject({
     code: 0,
     stdout:
@@ -50,7 +50,7 @@ it('shows how many fences began lately, and out of how many Nodes', async () => 
   expect((await cli('cap')).stdout).toMatch(/the next fence can begin at .*Z\n  begun .*Z, finished\n$/);
 });
 
-it('shows together what the ledger only counts', async () => {
+it('shows the fences that the ledger only counts in one line', async () => {
   const seconds = Math.floor(Date.now() / 1_000) - 60;
   const ledger = getObject(sandbox.world, 'configmaps', 'cloudfence-ledger', 'kube-system');
   if (ledger)
@@ -64,7 +64,7 @@ it('shows together what the ledger only counts', async () => {
 });
 
 describe('an override', () => {
-  it('lets fences begin past the cap and can be taken back', async () => {
+  it('lets fences begin beyond the cap, and can be taken back', async () => {
     await cli('fence', sandbox.scene.holder);
     stopMachine(sandbox.world, sandbox.scene.spare);
     sandbox.world.advance(30_000);
@@ -85,7 +85,7 @@ describe('an override', () => {
     expect(settings()).toEqual({});
   });
 
-  it('has its name of version 0.1.0 too, in the options and in the JSON', async () => {
+  it('keeps its name of version 0.1.0 in the options and in the JSON', async () => {
     const { code, stdout } = await cli('cap', '--lift', '1h', '--reason', 'a drill', '--json');
     const override = { until: inMinutes(60), reason: 'a drill' };
     expect(code).toBe(0);
@@ -117,7 +117,7 @@ describe('an override', () => {
       ['--cluster', 'other', '--override', '5m', '--reason', 'x'],
       /cluster "other" does not exist/,
     ],
-  ])('%s is refused', async (_, args, words) => {
+  ])('%s is rejected', async (_, args, words) => {
     expect(await cli('cap', ...args)).toMatchObject({ code: 2, stderr: expect.stringMatching(words) });
     expect(settings()).toBeUndefined();
   });

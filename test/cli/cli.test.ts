@@ -9,8 +9,9 @@ import { holderStopped, openLiveSandbox, type LiveSandbox } from './live-sandbox
 import { runCli, startCli } from './run-cli.ts';
 
 /**
- * The CLI with real SDKs and real HTTP. Most commands run in this process, with the sandbox's clock. What needs a
- * process runs as a person runs it (`startCli`): the built files, standard input, exit codes, and a world in real time.
+ * The CLI with real SDKs and real HTTP. Most commands run in this process, with the clock of the sandbox. Tests that
+ * need a process start the CLI as a person does (`startCli`): the built files, standard input, exit codes, and a world
+ * in real time.
  */
 
 let sandbox: LiveSandbox;
@@ -37,7 +38,7 @@ const event = (change: object) => ({
 });
 
 describe('fence', () => {
-  it('by instance id: prints exactly one JSON object and exits 0', async () => {
+  it('by instance id prints exactly one JSON object and exits 0', async () => {
     const { code, stdout } = await cli('fence', sandbox.scene.holder, '--json');
     expect(code).toBe(0);
     expect(stdout.trim().split('\n')).toHaveLength(1);
@@ -73,14 +74,14 @@ describe('fence', () => {
     expect(stateOf(sandbox.world)).toMatchObject({ nodes: fencedNode(), violations: [] });
   });
 
-  it('by Node name: prints words, and has nothing left to do the second time', async () => {
+  it('by Node name prints words, and has nothing left to do the second time', async () => {
     expect(await cli('fence', node())).toMatchObject({ code: 0, stdout: expect.stringContaining('mark') });
     const again = await cli('fence', node());
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('holds no volume any more') });
     expect(again.stdout).not.toContain('delete-pod');
   });
 
-  it('in a dry run: says what it would do and does nothing', async () => {
+  it('in a dry run says what it would do, and does nothing', async () => {
     const before = sandbox.world.parts.cluster.audit.filter(({ user }) => user === 'kubernetes-admin').length;
     const { code, stdout } = await cli('fence', sandbox.scene.holder, '--dry-run', '--json');
     expect(code).toBe(0);
@@ -95,7 +96,7 @@ describe('fence', () => {
     expect(sandbox.world.parts.cluster.audit.filter(({ user }) => user === 'kubernetes-admin')).toHaveLength(before);
   });
 
-  it('leaves a running machine alone and exits 0', async () => {
+  it('does not touch a running machine, and exits 0', async () => {
     const { code, stdout } = await cli('fence', sandbox.scene.spare, '--json');
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, outcome: 'ignored', steps: [] });
   });
@@ -113,7 +114,7 @@ describe('fence', () => {
     });
   });
 
-  it('exits 3 when it is still waiting at the time-out', async () => {
+  it('exits 3 if it still waits at the timeout', async () => {
     stopMachine(sandbox.world, sandbox.scene.spare);
     expect(await cli('fence', sandbox.scene.spare, '--timeout', '1s')).toMatchObject({
       code: 3,
@@ -121,7 +122,7 @@ describe('fence', () => {
     });
   });
 
-  it('exits 1 when the cloud gives no answer', async () => {
+  it('exits 1 if the cloud gives no answer', async () => {
     const answer = await runCli(['fence', sandbox.scene.holder, '--timeout', '2s'], sandbox, {
       environment: { AWS_ENDPOINT_URL_EC2: 'http://127.0.0.1:9' },
     });
@@ -149,7 +150,7 @@ describe('usage and configuration', () => {
     expect(stderr).toMatch(sentence);
   });
 
-  it('without a region, Cloudfence does not look for a machine of EC2', async () => {
+  it('Cloudfence does not look for a machine of EC2 if no region is set', async () => {
     const answer = await runCli(['fence', sandbox.scene.holder], sandbox, { environment: { AWS_REGION: '' } });
     expect(answer).toMatchObject({
       code: 2,
@@ -175,7 +176,7 @@ describe('usage and configuration', () => {
     });
   });
 
-  it('a broken configuration file is refused with all its faults at once', async () => {
+  it('a broken configuration file is rejected with all its faults at once', async () => {
     const file = path.join(sandbox.folder, 'config.yaml');
     await writeFile(
       file,
@@ -214,7 +215,7 @@ describe('replay', () => {
     });
   });
 
-  it('names what it cannot read and does nothing at all', async () => {
+  it('names what it cannot read, and does nothing at all', async () => {
     const batch = [
       event({}),
       { 'detail-type': 'EC2 Instance State-change Notification', detail: { 'instance-id': 'i-XYZ' } },
@@ -224,7 +225,7 @@ describe('replay', () => {
     expect(stateOf(sandbox.world).nodes).not.toEqual(fencedNode());
   });
 
-  it('recognizes a dry run by the event itself, as the function does', async () => {
+  it('recognizes a dry run in the event itself, as the function does', async () => {
     const wanted = (dryRun: unknown) =>
       runCli(['replay', '-', '--json'], sandbox, {
         stdin: JSON.stringify({ instanceId: sandbox.scene.holder, dryRun }),
@@ -240,7 +241,7 @@ describe('replay', () => {
 });
 
 describe('a name that leads to a machine', () => {
-  it('fence takes a pod, and release the claim that the record names', async () => {
+  it('fence accepts a pod, and release the claim that the record names', async () => {
     const fenced = await cli('fence', 'pod/default/db-0', '--json');
     expect([fenced.code, JSON.parse(fenced.stdout)]).toMatchObject([0, { outcome: 'fenced', node: node() }]);
     expect(fenced.stderr).toBe(
@@ -253,7 +254,7 @@ describe('a name that leads to a machine', () => {
 });
 
 describe('sweep and release', () => {
-  it('finds a machine whose events were lost and releases one that has come back', async () => {
+  it('sweep finds a machine whose events were lost, and releases one that has come back', async () => {
     const found = await cli('sweep', '--json');
     expect({ code: found.code, ...JSON.parse(found.stdout) }).toMatchObject({
       code: 0,
@@ -272,7 +273,7 @@ describe('sweep and release', () => {
     expect(stateOf(sandbox.world).nodes).toContain(`${node()} []`);
   });
 
-  it('releases a fence on a person’s word', async () => {
+  it('release ends a fence that a person confirms', async () => {
     await cli('fence', node());
     const answer = await cli('release', '--all', '--accept', 'console checked', '--json', '--timeout', '3s');
     expect(JSON.parse(answer.stdout)).toMatchObject({
@@ -280,7 +281,7 @@ describe('sweep and release', () => {
     });
   });
 
-  it('release --all does not ignore a fenced Node on which nothing names its machine any more', async () => {
+  it('release --all reports a fenced Node on which nothing names its machine any more', async () => {
     await cli('fence', node());
     const standing = sandbox.world.parts.cluster.objects.nodes[`/${node()}`];
     delete standing?.spec.providerID;
@@ -294,7 +295,7 @@ describe('sweep and release', () => {
     expect(stateOf(sandbox.world).nodes.filter((one) => one.includes('quarantine'))).toHaveLength(1);
   });
 
-  it('release --all goes on if a record cannot be read, and reports the result', async () => {
+  it('release --all continues if a record cannot be read, and reports that', async () => {
     const label = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' };
     for (const standing of Object.values(sandbox.world.parts.cluster.objects.nodes)) {
       standing.metadata.labels = { ...standing.metadata.labels, ...label };
@@ -346,7 +347,7 @@ it('doctor says in words what would work and what would not', async () => {
 it('prints its version', async () =>
   expect(await startCli(['--version'], sandbox)).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' }));
 
-it('loads no SDK for help, and only the AWS SDK for an instance of EC2', async () => {
+it('the CLI loads no SDK for help, and only the AWS SDK for an instance of EC2', async () => {
   expect(await loadedBy(sandbox, '--help')).toMatchObject({ answer: { code: 0 }, sdks: [] });
   expect(await loadedBy(sandbox, 'fence', sandbox.scene.spare, '--json')).toMatchObject({
     answer: { code: 0 },

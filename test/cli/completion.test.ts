@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { runCli } from './run-cli.ts';
 
-/** The scripts run in the shells themselves. A shell that is not on this machine is named. */
+/** The scripts run in the shells themselves. If a shell is not on this machine, the title of its test says so. */
 
 const live = {
   kubeconfig: '',
@@ -51,7 +51,7 @@ describe.each([
   );
 });
 
-it('refuses a shell that it does not know', async () =>
+it('rejects a shell that it does not know', async () =>
   expect(await cloudfence('completion', 'cmd')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('bash, zsh, fish'),

@@ -7,12 +7,12 @@ import { diskIn, machineIn } from '../../sandbox/azure/state.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { shown } from './demo-shown.ts';
 
-/** The same stories over the sandbox of another cloud. */
+/** The same stories in the sandbox of another cloud. */
 
 describe('cloudfence demo --cloud azure', () => {
   const playable = scenarios.map(({ name }) => name).filter((name) => name !== 'node-gone');
 
-  it('refuses by name a scenario that shows nothing on Azure', async () => {
+  it('rejects a scenario that shows nothing on Azure, and names it', async () => {
     const refused = shown({ cloud: 'azure', scenario: 'node-gone' });
     await expect(refused).rejects.toThrow(InvalidInput);
     await expect(refused).rejects.toThrow('the scenario "node-gone" shows nothing on azure');

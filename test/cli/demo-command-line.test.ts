@@ -29,6 +29,6 @@ it('prints exactly one JSON object and exits 0', async () => {
   expect(JSON.parse(lines.join(''))).toMatchObject({ scenario: 'partition', verdict: { right: true } });
 });
 
-it('exits 1 when the scenario ends wrong', async () => {
+it('exits 1 if the scenario ends wrong', async () => {
   expect((await cloudfence('--json', '--without-mark')).status).toBe(1);
 });

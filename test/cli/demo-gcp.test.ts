@@ -5,7 +5,7 @@ import { scenarioNamed, scenarios } from '../../demo/scenarios.ts';
 import { diskIn, instanceIn } from '../../sandbox/gce/state.ts';
 import { shown } from './demo-shown.ts';
 
-/** The same stories over the sandbox of another cloud. */
+/** The same stories in the sandbox of another cloud. */
 
 describe('cloudfence demo --cloud gcp', () => {
   it.each(scenarios.map(({ name }) => name))(

@@ -12,7 +12,7 @@ const node = ({ lanes, story }: Played) => getObject(lanes.fenced.world, 'nodes'
 const at = ({ lanes }: Played, name: string): number => lanes.fenced.reached.get(name) ?? Number.NaN;
 
 describe('the demo, in the world with Cloudfence', () => {
-  it('moves the database of a stopped machine within seconds and leaves its Node fenced', async () => {
+  it('moves the database of a stopped machine within seconds, and leaves its Node fenced', async () => {
     const end = await played('stopped');
     expect(volumeOf(end)).toMatchObject([{ instance: end.story.spare, state: 'attached' }]);
     expect(pod(end)).toMatchObject({
@@ -35,7 +35,7 @@ describe('the demo, in the world with Cloudfence', () => {
     expect(end.verdict.right).toBe(true);
   });
 
-  it('touches nothing of a machine that runs behind a network cut, and says why', async () => {
+  it('does not touch a machine that runs but is cut off, and says why', async () => {
     const end = await played('partition');
     expect(instanceIn(end.lanes.fenced.world, end.story.holder)).toMatchObject({
       state: 'running',
@@ -74,7 +74,7 @@ describe('the demo, in the world with Cloudfence', () => {
     expect(end.verdict.right).toBe(true);
   });
 
-  it('cleans up what remains of a Node that someone deleted too early', async () => {
+  it('frees what is left of a Node that someone deleted too early', async () => {
     const end = await played('node-gone');
     expect(listObjects(end.lanes.fenced.world, 'volumeattachments').map(({ metadata }) => metadata.uid)).not.toContain(
       end.story.attachmentUid,
@@ -105,7 +105,7 @@ describe('the demo, in the world without Cloudfence', () => {
     expect(lanes.alone.world.parts.cluster.audit.some(({ user }) => user === 'cloudfence')).toBe(false);
   });
 
-  it('shows that the cloud controller moves it after more than six minutes when the machine is terminated', async () => {
+  it('shows that the cloud controller moves it after more than six minutes if the machine is terminated', async () => {
     const { lanes } = await played('terminated');
     expect(lanes.alone.reached.get('new-pod-running')).toBeGreaterThan(400_000);
   });

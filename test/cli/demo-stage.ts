@@ -3,7 +3,7 @@ import { type DemoNews, playScenario, type PlayedDemo } from '../../demo/play.ts
 import { scenarioNamed } from '../../demo/scenarios.ts';
 import type { AwsParts } from '../../sandbox/aws-sandbox.ts';
 
-/** Plays a scenario and keeps both worlds and the whole report. */
+/** Plays a scenario, and keeps both worlds and the whole report. */
 export const played = async (
   scenario: string,
   options: { readonly seed?: number; readonly mayMark?: boolean } = {},

@@ -22,7 +22,7 @@ const virtual = () => {
 const never = new AbortController().signal;
 
 describe('the virtual time of the demo', () => {
-  it('lets concurrent calls overlap and completes the shortest first', async () => {
+  it('lets concurrent calls overlap, and completes the shortest first', async () => {
     const { call, ended } = virtual();
     await Promise.all([call('long', 80), call('short', 8)]);
     expect(ended).toEqual(['short at 8', 'long at 80']);
@@ -46,7 +46,7 @@ describe('the virtual time of the demo', () => {
     expect([ended, now()]).toEqual([['call at 80'], 250]);
   });
 
-  it('returns a failed call to its caller and goes on', async () => {
+  it('returns a failed call to its caller, and continues', async () => {
     const { turns, call, ended } = virtual();
     await expect(turns.call(5, () => Promise.reject(new Error('no answer')))).rejects.toThrow('no answer');
     await call('next', 5);

@@ -9,7 +9,7 @@ import { played } from './demo-stage.ts';
 
 type Played = Awaited<ReturnType<typeof played>>;
 
-/** What the verdict finds after someone has tampered with the end of a good run. */
+/** What the verdict finds after someone has changed the end of a good run. */
 const foundAfter = async (scenario: string, tamper: (end: Played) => void): Promise<readonly string[]> => {
   const end = await played(scenario);
   const before = checkFindings(end.lanes.fenced.world, end.story, scenarioNamed(scenario));
@@ -40,7 +40,7 @@ const moveDisk = ({ lanes: { fenced }, story }: Played, from: string, to: string
 };
 
 describe('the verdict of the demo', () => {
-  it('finds a disk that was taken from a machine that writes, and its destination', async () => {
+  it('finds a disk that was taken from a machine that writes, and its new machine', async () => {
     const found = await foundAfter('partition', (end) => moveDisk(end, end.story.holder, end.story.spare));
     expect(found).toEqual(['data-unharmed', 'disk-stayed']);
   });
@@ -66,7 +66,7 @@ describe('the verdict of the demo', () => {
     expect(await foundAfter('partition', tamper)).toEqual(['refusal-said']);
   });
 
-  it('finds a parked Node whose quarantine is missing, and one with other taints besides', async () => {
+  it('finds a parked Node without its quarantine, and one with other taints', async () => {
     expect(await foundAfter('stopped', (end) => dropTaint(nodeObject(end), 'cloudfence.dev/quarantine'))).toEqual([
       'node-fenced',
     ]);

@@ -29,7 +29,7 @@ const reached = ({ timelines }: Answer) =>
   );
 
 /**
- * Returns whether the failed machine still holds the disk, and the violations, in each world. The seed chooses the
+ * Returns whether the failed machine still has the disk, and the violations, in each world. The seed selects the
  * machine that fails.
  */
 const ends = ({ instance, outcomes }: Answer) =>
@@ -45,7 +45,7 @@ const json = async (seed: string, scenario = 'stopped') => {
 };
 
 describe('cloudfence demo', () => {
-  it.each(scenarios.map(({ name }) => name))('ends as expected under other seeds: %s', async (scenario) => {
+  it.each(scenarios.map(({ name }) => name))('ends as expected with other seeds: %s', async (scenario) => {
     for (const seed of ['2', '4000000000']) expect((await json(seed, scenario)).code).toBe(0);
   });
 
@@ -54,7 +54,7 @@ describe('cloudfence demo', () => {
     expect(other.text).toBe(one.text);
   });
 
-  it('reaches the same ends at other times for another seed', async () => {
+  it('ends in the same way at other times with another seed', async () => {
     const [one, other] = [await json('1'), await json('2')];
     expect(other.says.timelines).not.toEqual(one.says.timelines);
     expect([reached(other.says), ends(other.says)]).toEqual([reached(one.says), ends(one.says)]);
@@ -105,7 +105,7 @@ describe('cloudfence demo', () => {
     [{ seed: '1.5' }, '"1.5" is not a valid seed'],
     [{ seed: '-1' }, '"-1" is not a valid seed'],
     [{ seed: '4294967296' }, '"4294967296" is not a valid seed'],
-  ])('refuses the wrong usage %o', async (options, sentence) => {
+  ])('rejects the wrong usage %o', async (options, sentence) => {
     await expect(shown(options)).rejects.toThrow(InvalidInput);
     await expect(shown(options)).rejects.toThrow(sentence);
   });

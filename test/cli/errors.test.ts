@@ -7,7 +7,7 @@ import { reportFailure, type OutputOptions } from '../../cli/answer.ts';
 import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 import { launcher, runCli, startCli } from './run-cli.ts';
 
-/** What a user sees of a mistake, whoever made it: what is wrong, where, and how to correct it. */
+/** What a user sees of an error, whoever caused it: what is wrong, where, and how to correct it. */
 
 let sandbox: LiveSandbox;
 const file = (name: string): string => path.join(sandbox.folder, name);
@@ -106,12 +106,12 @@ describe('a user error', () => {
   );
 });
 
-it('an event that no cloud understands at all is attributed to no cloud', async () => {
+it('an event that no cloud understands is assigned to no cloud', async () => {
   expect((await cli(['replay', '@nobodys.json'])).stderr).not.toMatch(/read as an event of/);
   expect((await cli(['replay', '@azure.json'])).stderr).not.toMatch(/read as an event of (?:aws|gcp)/);
 });
 
-describe('an unforeseen error', () => {
+describe('an unexpected error', () => {
   const ended = (asked: Partial<OutputOptions>) => {
     const said = { lines: [] as string[], complaints: [] as string[] };
     const error = new TypeError(`cannot read it\n${'minified;'.repeat(200_000)}`);
@@ -123,7 +123,7 @@ describe('an unforeseen error', () => {
     return { code, ...said };
   };
 
-  it('is one sentence and the promised JSON', () => {
+  it('is one sentence, and the promised JSON', () => {
     const { code, lines, complaints } = ended({ json: true });
     expect({ code, complaints }).toEqual({
       code: 1,
@@ -151,7 +151,7 @@ it('the built CLI shows the cause of a user error with --debug', async () => {
   });
 });
 
-it('continues when its output pipe is closed', async () => {
+it('the CLI continues if its output pipe is closed', async () => {
   const child = spawn(process.execPath, [launcher, 'doctor'], {
     env: { ...sandbox.environment, KUBECONFIG: sandbox.kubeconfig },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -9,7 +9,7 @@ import type { LiveCloud } from './live-cloud.ts';
 import { openLiveGce } from './live-gce.ts';
 import { runCli } from './run-cli.ts';
 
-/** The CLI without a hint about the cloud. AWS is not even configured. */
+/** The CLI without a hint about the cloud. AWS is not configured at all. */
 
 const recordOn = ({ world, node }: LiveCloud<WholeGceWorld>): unknown =>
   JSON.parse(getObject(world, 'nodes', node)?.metadata.annotations?.['cloudfence.dev/fence'] ?? 'null');
@@ -40,7 +40,7 @@ describe('a cluster on Google Cloud', () => {
     });
   });
 
-  it('doctor names the remedy if nothing distinguishes machines of one name', async () => {
+  it('doctor names the remedy if nothing distinguishes machines with the same name', async () => {
     const node = getObject(live.world, 'nodes', live.node);
     if (!node) throw new Error('no such Node');
     const { creationTimestamp } = node.metadata;
@@ -52,7 +52,7 @@ describe('a cluster on Google Cloud', () => {
     expect(code).toBe(1);
   });
 
-  it('sweep finds the machine and fences it under its own cloud’s name', async () => {
+  it('sweep finds the machine, and fences it with the name of its cloud', async () => {
     const { code, stdout } = await cli('sweep', '--json');
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({
       code: 0,

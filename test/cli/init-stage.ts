@@ -6,11 +6,11 @@ import type { RawParameters } from '../../infra/serverless/deployer.ts';
 import type { LiveCloud } from './live-cloud.ts';
 import { runCli } from './run-cli.ts';
 
-/** `init` in a cluster of the sandbox, and what the files are good for that it writes. */
+/** `init` in a cluster of the sandbox, and what can be done with the files that it writes. */
 
 type Live = Pick<LiveCloud<unknown>, 'clock' | 'environment' | 'folder' | 'kubeconfig'>;
 
-/** Returns the stage's file, and the same with the defaults of all parameters. */
+/** Returns the file of the stage, and the same with the defaults of all parameters. */
 export const stageOf = async (live: Live, defaults: string) => {
   const file = path.join(live.folder, 'stage.yml');
   const answer = await runCli(['init', '--output', file, '--force'], live);
@@ -26,7 +26,10 @@ export const stageOf = async (live: Live, defaults: string) => {
   };
 };
 
-/** Follows the path of a person who uses only the CLI: the file is written, it loads, and the doctor works with it. */
+/**
+ * Follows the path of a person who uses only the CLI: the file is written, it can be loaded, and the doctor works with
+ * it.
+ */
 export const pathWithoutFunctions = async (live: Live) => {
   const file = path.join(live.folder, 'cloudfence.yml');
   const init = await runCli(['init', '--for', 'cli', '-o', file], live);

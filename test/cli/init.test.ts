@@ -62,7 +62,7 @@ describe('init on AWS', () => {
     expect(doctor).toMatchObject({ code: 0, stdout: expect.stringContaining('\nREADY: ') });
   });
 
-  it('says by which values nobody vouches if the cloud does not answer', async () => {
+  it('names the values that nothing confirms if the cloud does not answer', async () => {
     const { code, stdout } = await runCli(['init', '--dry-run'], sandbox, {
       environment: { AWS_ENDPOINT_URL_EC2: 'http://127.0.0.1:9' },
     });
@@ -71,7 +71,7 @@ describe('init on AWS', () => {
     expect(parse(stdout)).toMatchObject({ region: 'eu-west-1' });
   });
 
-  it('doubts the label of a kubelet that contradicts the providerIDs', async () => {
+  it('questions a label of the kubelet that contradicts the providerIDs', async () => {
     const [node] = Object.values(sandbox.world.parts.cluster.objects.nodes);
     const labels = node?.metadata.labels ?? {};
     const before = labels['topology.kubernetes.io/region'] ?? '';
@@ -121,7 +121,7 @@ describe('the file', () => {
     expect(parse(answer.text)).toMatchObject({ region: 'eu-west-1' });
   });
 
-  it('has no secret of the kubeconfig, and neither have the steps', async () => {
+  it('contains no secret of the kubeconfig, and the steps contain none either', async () => {
     for (const reader of ['cli', 'functions'])
       expect((await init('--dry-run', '--json', '--for', reader)).stdout).not.toContain(ADMIN_TOKEN);
   });
@@ -146,14 +146,14 @@ describe('a kubeconfig with several contexts', () => {
   });
   const several = (...args: readonly string[]) => init('--dry-run', '--kubeconfig', file(), ...args);
 
-  it('takes the current one, and names the others', async () => {
+  it('uses the current one, and names the others', async () => {
     const { code, stdout } = await several();
     expect(code).toBe(0);
     expect(stdout).toContain('# This file leaves out context lost: not asked for: name it with --context');
     expect(stdout).toContain('# This file leaves out context reader: the same cluster as sandbox');
   });
 
-  it('takes each cluster once, and leaves one that does not answer as a comment', async () => {
+  it('uses each cluster once, and leaves one that does not answer as a comment', async () => {
     const { code, stdout, stderr } = await several('--all-contexts');
     expect(code).toBe(0);
     expect(parse(stdout)).toMatchObject({ clusters: [{ name: 'sandbox' }] });
@@ -175,7 +175,7 @@ describe('a kubeconfig with several contexts', () => {
   });
 });
 
-it('writes nothing for a cloud that no Node is on', async () => {
+it('writes nothing for a cloud on which no Node is', async () => {
   const file = fileIn('wrong.yml');
   expect(await init('--cloud', 'gcp', '-o', file)).toMatchObject({
     code: 2,

@@ -33,7 +33,7 @@ const startWaiting = async (...options: readonly string[]) => {
   return started;
 };
 
-/** Makes the launcher see an older Node, so that it starts the one of the checkout. */
+/** Makes the launcher see an older Node.js, so that it starts the one of the checkout. */
 const OLDER = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } });";
 const onOlderNode = ['--import', `data:text/javascript,${encodeURIComponent(OLDER)}`];
 
@@ -56,7 +56,7 @@ const played = (...signals: readonly (readonly [NodeJS.Signals, number])[]): rea
 };
 
 describe('Ctrl-C', () => {
-  it('that comes twice within half a second is one', () => {
+  it('counts once if it comes twice within half a second', () => {
     expect(played(['SIGINT', 0], ['SIGINT', 3], ['SIGINT', 499])).toEqual(['begin at 0']);
   });
 
@@ -68,7 +68,7 @@ describe('Ctrl-C', () => {
     ]);
   });
 
-  it('counts as the second after another signal, which itself never does', () => {
+  it('counts as the second one after another signal, which itself never counts as the second', () => {
     expect(played(['SIGTERM', 0], ['SIGTERM', 900], ['SIGINT', 901])).toEqual([
       'begin at 0',
       'begin at 900',
@@ -86,16 +86,16 @@ it('Ctrl-C ends a wait with one sentence and exit code 130, not with a stack tra
   expect(await stderr).toMatch(SENTENCE);
 });
 
-/** The pipes close only when the process that does the work has ended, too. */
-describe.skipIf(process.platform !== 'linux' || process.arch !== 'x64')('on an older Node', () => {
-  it('a signal reaches the process that does the work, and its exit code comes back', async () => {
+/** The pipes close only when the process that does the work has also ended. */
+describe.skipIf(process.platform !== 'linux' || process.arch !== 'x64')('on an older Node.js', () => {
+  it('a signal reaches the process that does the work, and its exit code is returned', async () => {
     const { child, stderr, closed } = await startWaiting(...onOlderNode);
     child.kill('SIGINT');
     expect(await closed).toEqual([130, null]);
     expect(await stderr).toMatch(SENTENCE);
   });
 
-  it('Ctrl-C of a terminal reaches both processes, and is one', async () => {
+  it('Ctrl-C in a terminal reaches both processes, and counts once', async () => {
     const { child, stderr, closed } = await startWaiting(...onOlderNode);
     if (child.pid === undefined) throw new Error('the launcher has not started');
     process.kill(-child.pid, 'SIGINT');
@@ -103,7 +103,7 @@ describe.skipIf(process.platform !== 'linux' || process.arch !== 'x64')('on an o
     expect(await stderr).toMatch(SENTENCE);
   });
 
-  it.each(['SIGTERM', 'SIGHUP'] as const)('%s ends both processes, and is what ended them', async (signal) => {
+  it.each(['SIGTERM', 'SIGHUP'] as const)('%s ends both processes, and is reported as the cause', async (signal) => {
     const { child, closed } = await startWaiting(...onOlderNode);
     child.kill(signal);
     expect(await closed).toEqual([null, signal]);

@@ -17,7 +17,7 @@ export interface LiveCloud<World> {
   readonly kubeconfig: string;
   /** The whole environment of a child process. It does not mention AWS. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The sandbox's time, for a CLI in this process. */
+  /** The time of the sandbox, for a CLI in this process. */
   readonly clock: Clock;
   readonly close: () => Promise<void>;
 }
@@ -51,8 +51,8 @@ interface SandboxTime {
 }
 
 /**
- * Virtual time follows the wall clock, so that Leases and time-outs keep their meaning. A sleep by this clock ends at
- * once, in a world that has advanced by the same time.
+ * Virtual time follows the real clock, so that Leases and timeouts keep their meaning. A sleep on this clock ends at
+ * once, and the world has advanced by that time.
  */
 const timeOf = (world: Moving): SandboxTime => {
   let slept = 0;

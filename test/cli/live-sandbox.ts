@@ -15,7 +15,7 @@ export interface LiveSandbox {
   readonly kubeconfig: string;
   /** The environment of a child process that uses this EC2. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The sandbox's time, for a CLI in this process. */
+  /** The time of the sandbox, for a CLI in this process. */
   readonly clock: Clock;
   readonly close: () => Promise<void>;
 }
@@ -53,7 +53,7 @@ export const openLiveSandbox = async (
   };
 };
 
-/** The machine that holds the database's disk has stopped. */
+/** The machine that has the disk of the database has stopped. */
 export const holderStopped = (world: AwsWorld, { holder }: DatabaseScene): void => {
   stopMachine(world, holder);
   world.advance(30_000);

@@ -5,7 +5,8 @@ import type { LiveCloud } from './live-cloud.ts';
 import { startCli, type CliAnswer } from './run-cli.ts';
 
 /**
- * Finds which SDKs the built CLI loads. Each costs time and memory, so only the one of the cloud in use should load.
+ * Finds which SDKs the built CLI loads. Each of them costs time and memory, so only the SDK of the cloud in use should
+ * be loaded.
  */
 
 /** A module that records what is loaded after it. */
@@ -16,13 +17,13 @@ registerHooks({ load(url, context, next) { appendFileSync(${JSON.stringify(file)
   return `data:text/javascript,${encodeURIComponent(source)}`;
 };
 
-/** The files that a part of the CLI was built from. For a module that is not such a part, the module itself. */
+/** The files from which a part of the CLI was built. For a module that is not such a part, the module itself. */
 const madeOf = async (url: string): Promise<string> =>
   /\/dist\/cli\/[^/]+\.mjs$/.test(url) ? readFile(new URL(`${url}.map`), 'utf8') : url;
 
 const SDKS = ['@aws-sdk', '@azure', '@google-cloud', 'google-auth-library', '@kubernetes'] as const;
 
-/** The CLI's answer, and the SDKs that it loaded. */
+/** The answer of the CLI, and the SDKs that it loaded. */
 export const loadedBy = async (
   sandbox: Pick<LiveCloud<unknown>, 'kubeconfig' | 'environment'>,
   ...args: readonly string[]

@@ -5,13 +5,13 @@ import type { SeenCluster } from '../../providers/stage.ts';
 
 const next = 'kubectl apply -f infra/kubernetes/rbac.yaml   # in cluster prod';
 
-describe('a path in a text', () => {
-  it('is that of the package', () =>
+describe('a path of this package in a text', () => {
+  it('is completed with the folder of the package', () =>
     expect(withOwnPaths(next, '/opt/cloudfence')).toBe(
       'kubectl apply -f /opt/cloudfence/infra/kubernetes/rbac.yaml   # in cluster prod',
     ));
 
-  it('is one word of a shell, and a part of a JSON text', () => {
+  it('is quoted for a shell, and escaped in a JSON text', () => {
     const text = withOwnPaths(JSON.stringify({ next, see: 'docs/install.md' }), '/opt/my tools');
     expect(JSON.parse(text)).toEqual({
       next: "kubectl apply -f '/opt/my tools/infra/kubernetes/rbac.yaml'   # in cluster prod",
@@ -19,7 +19,7 @@ describe('a path in a text', () => {
     });
   });
 
-  it('stays as it is in a checkout, and where it is no path of ours', () => {
+  it('stays as it is in a checkout, and if it is not a path of this package', () => {
     expect(withOwnPaths(next, null)).toBe(next);
     expect(withOwnPaths(next, '/opt/"quoted"')).toBe(next);
     expect(withOwnPaths('my/infra/kubernetes/rbac.yaml', '/opt')).toBe('my/infra/kubernetes/rbac.yaml');

@@ -6,7 +6,7 @@ import { startMachine, stopMachine } from '../simulation/incidents.ts';
 import { holderStopped, openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 import { runCli, withEnvironment } from './run-cli.ts';
 
-/** What a person or a program sees of a wait, while it lasts. */
+/** What a person or a program sees during a wait. */
 
 let sandbox: LiveSandbox;
 beforeEach(async () => {
@@ -27,7 +27,7 @@ interface Seen {
   readonly stopped: { count: number };
 }
 
-/** The CLI at a terminal whose timer is in the test's hand: it ticks before each line. */
+/** The CLI at a terminal whose timer the test controls: it ticks before each line. */
 const atTerminal = async (...args: string[]): Promise<Seen & { readonly code: number }> => {
   const seen: Seen = { stdout: [], errors: [], ticks: [], stopped: { count: 0 } };
   const screen = {
@@ -53,7 +53,7 @@ const atTerminal = async (...args: string[]): Promise<Seen & { readonly code: nu
 const CLEAR = '\r\u001B[K';
 
 describe('a long wait', () => {
-  it('has one line on a terminal, with what is awaited and since when, and leaves nothing of it', async () => {
+  it('has one line on a terminal, with what is awaited and since when, and removes that line at the end', async () => {
     const { code, stdout, errors, ticks, stopped } = await atTerminal('fence', sandbox.scene.holder);
     expect(code).toBe(0);
     const live = errors.filter((text) => text !== CLEAR);

@@ -7,7 +7,7 @@ import { openStandIn, type StandIn } from '../providers/stand-in.ts';
 import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 import { withEnvironment } from './run-cli.ts';
 
-/** A command that cleans up after Ctrl-C reaches its clusters, however old their secret has become by then. */
+/** A command that cleans up after Ctrl-C reaches its clusters, however old their secret is by then. */
 
 let sandbox: LiveSandbox;
 let secrets: StandIn;
@@ -49,7 +49,7 @@ it('a command that cleans up renews its secret after the first Ctrl-C', async ()
   expect(secrets.asked.length).toBeGreaterThan(1);
 });
 
-it('any other command reads no secret after it', async () => {
+it('any other command reads no secret after Ctrl-C', async () => {
   expect(await askAfterInterrupt(null)).toBe(130);
   expect(secrets.asked).toHaveLength(1);
 });

@@ -35,7 +35,7 @@ describe('cloudfence report', () => {
     expect(JSON.parse(stdout)).toMatchObject({ kind: 'cloudfence/report', version: 1, incidents: [{}, {}] });
   });
 
-  it('tells of one machine only, or says that there is nothing', async () => {
+  it('reports only one machine, or says that there is nothing', async () => {
     expect((await report('i-00000000000000001', '--from', folder)).stdout).toContain('of i-00000000000000001');
     expect(await report('node-x', '--from', folder)).toMatchObject({
       code: 2,
@@ -44,7 +44,7 @@ describe('cloudfence report', () => {
     expect((await report('--from', folder, '--since', '7d')).stdout).toContain('0 incidents since');
   });
 
-  it('names an object that cannot be read, and goes on', async () => {
+  it('names an object that cannot be read, and continues', async () => {
     const damaged = path.join(folder, 'damaged');
     await mkdir(damaged);
     await cp(examples, damaged, { recursive: true });

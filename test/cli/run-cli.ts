@@ -53,7 +53,7 @@ export const withEnvironment = async <T>(env: Record<string, string>, run: () =>
 const screenOf = ({ draws }: Given): Screen | null =>
   draws ? { write: draws, columns: () => 120, every: () => () => undefined } : null;
 
-/** The CLI in this process, with the sandbox's clock, so that its waits take no time. Only one run at a time. */
+/** The CLI in this process, with the clock of the sandbox, so that its waits take no time. Only one run at a time. */
 export const runCli = async (
   args: readonly string[],
   live: Reached & Pick<LiveCloud<unknown>, 'clock'>,

@@ -221,13 +221,13 @@ it('ends at `quit`, although its pipe stays open', async () => {
   expect(await closed).toEqual([0, null]);
 });
 
-it('takes no commands from who does not know its address', async () => {
+it('accepts no commands from a program that does not know its address', async () => {
   await begin('aws');
   const { origin } = new URL(await readFile(path.join(folder, 'control'), 'utf8'));
   expect((await fetch(origin, { method: 'POST', body: `stop ${nodeOf(/running/)}` })).status).toBe(404);
 });
 
-it('never writes among the files of a person', async () => {
+it('never writes into a folder that contains other files', async () => {
   await mkdir(path.join(folder, 'events'));
   await writeFile(path.join(folder, 'events/mine.json'), 'mine');
   await begin('aws');

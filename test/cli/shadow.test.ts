@@ -44,13 +44,13 @@ it.each([
   ['fence', () => ['fence', node()]],
   ['sweep', () => ['sweep']],
   ['release', () => ['release', node()]],
-])('takes our taint off a machine that runs: %s', async (_, args) => {
+])('lifts our taint from a machine that runs: %s', async (_, args) => {
   await markedAndRunning();
   await inShadow(...args(), '--timeout', '20s');
   expect(nodeLine()).toContain('[cloudfence.dev/quarantine]');
 });
 
-it('releases a Node on a person’s word', async () => {
+it('releases a Node that a person confirms', async () => {
   await markedAndRunning();
   const { code, stdout } = await inShadow('release', node(), '--accept', 'I looked', '--json', '--timeout', '60s');
   expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, outcome: 'released', dryRun: false });

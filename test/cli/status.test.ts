@@ -16,7 +16,7 @@ afterAll(() => sandbox.close());
 const cli = (...args: string[]) => runCli(args, sandbox);
 const node = () => sandbox.scene.nodeOf(sandbox.scene.holder);
 
-/** Ends the command as Ctrl-C does, once it has drawn so often. */
+/** Ends the command as Ctrl-C does, once it has drawn this often. */
 const interruptAfter = (times: number) => {
   const drawn: string[] = [];
   const draws = (text: string): void => {
@@ -27,11 +27,11 @@ const interruptAfter = (times: number) => {
 };
 
 describe('status', () => {
-  it('without a fence exits 0', async () => {
+  it('exits 0 without a fence', async () => {
     expect(await cli('status')).toMatchObject({ code: 0, stdout: expect.stringContaining('no Node is fenced') });
   });
 
-  it('shows a standing fence, exits 3, and writes nothing', async () => {
+  it('shows a fence, exits 3, and writes nothing', async () => {
     await cli('fence', node());
     const disks = (): string => stateOf(sandbox.world).disks.join('\n');
     await expect.poll(disks, { timeout: 15_000 }).not.toMatch(/nobody|attaching|detaching/);
@@ -44,7 +44,7 @@ describe('status', () => {
     expect(stateOf(sandbox.world)).toEqual(before);
   });
 
-  it('--watch draws again on a terminal, and ends with Ctrl-C and without a complaint', async () => {
+  it('--watch draws again on a terminal, and ends with Ctrl-C without an error', async () => {
     const { drawn, draws } = interruptAfter(3);
     const began = sandbox.world.now();
     const { code, stdout, stderr } = await runCli(['status', '--watch'], sandbox, { draws });

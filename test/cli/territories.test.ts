@@ -11,7 +11,7 @@ import { stopMachine } from '../simulation/incidents.ts';
 import { openLiveSandbox, type LiveSandbox } from './live-sandbox.ts';
 import { startCli } from './run-cli.ts';
 
-/** The cluster's machines are in another account and region than the person's credentials. */
+/** The machines of the cluster are in another account and region than the credentials of the person. */
 const ROLE = { arn: `arn:aws:iam::${SANDBOX_ACCOUNT}:role/cloudfence-other`, externalId: 'from-home' };
 const HOUR = 3_600_000;
 
@@ -69,7 +69,7 @@ it('fence looks for a machine in every territory', async () => {
   });
 });
 
-it('fence refuses a machine of an unserved region by name and says what to set', async () => {
+it('fence refuses a machine of an unserved region, and says what to set', async () => {
   const fence = ['fence', sandbox.scene.holder, '--json', '--region', 'us-east-1'];
   const { stdout, code } = await startCli(fence, sandbox, { environment: { AWS_ENDPOINT_URL_EC2: home.url } });
   expect({ code, answer: JSON.parse(stdout) }).toMatchObject({

@@ -8,7 +8,7 @@ import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { type ClusterOptions, openConnection, createCluster } from '../../kubernetes/cluster.ts';
 import { createDiagnosisReading } from '../../kubernetes/readings/diagnosis.ts';
 
-/** A diagnosis of any sandbox: the shipped reading and rules over the real clients. It belongs to no cloud. */
+/** A diagnosis of any sandbox: the shipped reading and rules with the real clients. It belongs to no cloud. */
 
 export interface Diagnosed {
   readonly findings: readonly FindingJson[];
@@ -17,7 +17,7 @@ export interface Diagnosed {
   readonly text: string;
 }
 
-/** What a diagnosis works with, over a cluster and a cloud of any sandbox. */
+/** What a diagnosis works with, on a cluster and a cloud of any sandbox. */
 export const toolsWith = async (
   options: ClusterOptions,
   ports: Ports,
@@ -46,7 +46,9 @@ export const diagnoseWith = async (tools: DiagnosisTools, target?: string): Prom
   return { ...json, text: `\n${answerLines(json).join('\n')}\n` };
 };
 
-/** The cause of the only finding. What a person reads is compared with the golden answer in `__snapshots__`. */
+/**
+ * Returns the cause of the only finding, and compares what a person reads with the golden answer in `__snapshots__`.
+ */
 export const theCause = ({ findings, text }: Diagnosed): FindingJson['cause'] => {
   const [finding, ...more] = findings;
   if (!finding || more.length > 0) throw new Error(`one finding was expected: ${text}`);
@@ -54,7 +56,7 @@ export const theCause = ({ findings, text }: Diagnosed): FindingJson['cause'] =>
   return finding.cause;
 };
 
-/** The API server denies this resource. */
+/** Makes the API server deny this resource. */
 export const denying = (resource: string) => ({
   api: {
     before: ({ path }: { readonly path: string }) => {

@@ -24,7 +24,7 @@ const held = (world: AwsWorld, instance: string, state: 'attached' | 'attaching'
   ],
 });
 
-/** The attacher renewed its Lease so many ms ago. */
+/** The attacher renewed its Lease this many ms ago. */
 const leaseOfAttacher = (world: AwsWorld, ago: number): void =>
   void writerAs(world, 'attacher').create('leases', {
     apiVersion: 'coordination.k8s.io/v1',
@@ -67,7 +67,7 @@ describe('the driver and its attacher', () => {
     expect(theCause(answer)).toMatchObject({ kind: 'attacher-down', confidence: 'proved' });
   });
 
-  it('a VolumeAttachment that no pod uses does not go, and says why', async () => {
+  it('a VolumeAttachment that no pod uses does not go, and the answer says why', async () => {
     const { world, node, other } = twoNodes();
     addPod(world, 'app', other);
     settle(world);
@@ -110,7 +110,7 @@ describe('the driver and its attacher', () => {
     expect(theCause(answer)).toMatchObject({ kind: 'stale-attachment', confidence: 'proved' });
   });
 
-  it('a VolumeAttachment that somebody made keeps the disk: the cloud’s refusal is its echo', async () => {
+  it('a VolumeAttachment that somebody created keeps the disk, so the cloud refuses to attach it elsewhere', async () => {
     const { world, disk, node, other } = attachFailed(
       'api error VolumeInUse: vol-1 is already attached to an instance',
     );
@@ -198,7 +198,7 @@ describe('what the driver answers', () => {
   });
 });
 
-describe('a Node that can take no more volumes', () => {
+describe('a Node to which no more volumes can be attached', () => {
   it('has its slots counted: what the driver promised, and what is attached', async () => {
     const { world, node } = attachFailed('api error AttachmentLimitExceeded: i-1');
     edit(world, 'csinodes', [node], ({ spec }) => {
@@ -211,7 +211,7 @@ describe('a Node that can take no more volumes', () => {
     ]);
   });
 
-  it('is named by the scheduler: the fullest Nodes have their slots counted', async () => {
+  it('is named by the scheduler, and the slots of the fullest Nodes are counted', async () => {
     const { world, other } = twoNodes();
     edit(world, 'csinodes', [other], ({ spec }) => {
       for (const driver of spec.drivers) Object.assign(driver, { allocatable: { count: 1 } });
@@ -223,8 +223,8 @@ describe('a Node that can take no more volumes', () => {
   });
 });
 
-describe('what the disk itself says', () => {
-  it('its attach does not end', async () => {
+describe('what the disk itself shows', () => {
+  it('an attach that does not end', async () => {
     const { world, scene, disk } = unanswered();
     world.parts.cluster.knobs.attacherDown = false;
     changeDisk(world, disk, held(world, scene.spare, 'attaching'));
@@ -233,7 +233,7 @@ describe('what the disk itself says', () => {
     expect(theCause(answer), answer.text).toMatchObject({ kind: 'disk-stuck-attaching', confidence: 'proved' });
   });
 
-  it('a machine that is no Node has it', async () => {
+  it('an attachment to a machine without a Node', async () => {
     const { world, disk } = unanswered();
     changeDisk(world, disk, held(world, addInstance(world)));
     world.parts.cluster.knobs.attacherDown = false;
@@ -259,14 +259,14 @@ describe('what the disk itself says', () => {
     expect(theCause(answer)).toMatchObject({ kind: 'attached-outside', confidence: 'proved', ending: 'by-person' });
   });
 
-  it('the cloud does not know it', async () => {
+  it('a disk that the cloud does not know', async () => {
     const { world, disk } = unanswered();
     write(world.parts.ec2.volumes, disk, null, world.now());
     world.advance(60_000);
     expect(theCause(await diagnoseSandbox(world))).toMatchObject({ kind: 'disk-deleted', confidence: 'proved' });
   });
 
-  it('its detach does not end', async () => {
+  it('a detach that does not end', async () => {
     const { world, scene, node, other, disk } = twoNodes();
     addPod(world, 'app', other);
     settle(world);

@@ -7,7 +7,7 @@ import { addDisk } from '../../sandbox/azure/scenario.ts';
 import { diskIn } from '../../sandbox/azure/state.ts';
 import { azureWorld, clientsOf, cloudOf } from '../sandbox/azure/azure-world.ts';
 
-it('a disk of Azure whose resource group denies the read hides no other disk', async () => {
+it('a disk of Azure that the credentials may not read hides no other disk', async () => {
   const world = azureWorld();
   const volumes = Array.from({ length: 5 }, () => {
     const handle = diskIn(world, addDisk(world))?.armId ?? '';

@@ -9,14 +9,14 @@ import { theCause } from './any-rig.ts';
 import { addAttachment, addPodOn, attachFails } from './cloud-scenes.ts';
 import { onAzure } from './azure-scene.ts';
 
-/** Clusters on Azure in which the loudest sign misleads, with the words of their drivers. */
+/** Clusters on Azure in which the most visible sign misleads, with the words of their drivers. */
 
 const APP = 'pod/default/app';
 const NUDGE = 'annotate volumeattachment';
 
 type AzureScene = ReturnType<typeof onAzure>;
 
-/** Changes the disk in the cloud, behind Kubernetes. */
+/** Changes the disk in the cloud, without Kubernetes. */
 const changeDisk = ({ world, disk }: AzureScene, changed: Partial<NonNullable<ReturnType<typeof diskIn>>>): void => {
   const found = diskIn(world, disk);
   if (found) write(world.parts.azure.disks, disk, { ...found, ...changed }, world.now());
@@ -25,7 +25,7 @@ const changeDisk = ({ world, disk }: AzureScene, changed: Partial<NonNullable<Re
 const heldBy = (machine: string) => ({ attachments: [{ machine, lun: 5, state: 'attached', forced: false } as const] });
 
 describe('on Azure', () => {
-  it('the refusal to attach is an echo of an attachment that nobody uses, and has no code', async () => {
+  it('the refusal to attach follows from an attachment that nothing uses, and has no code', async () => {
     const scene = onAzure();
     const { handle, node, other, otherMachine } = scene;
     changeDisk(scene, heldBy(otherMachine));
@@ -39,7 +39,7 @@ describe('on Azure', () => {
     expect(cause.next[0]).toContain(`if nothing on ${other} uses it: kubectl delete volumeattachment`);
   });
 
-  it('a detach that has begun is no disk that somebody uses', async () => {
+  it('a detach that has begun is not a use of the disk', async () => {
     const scene = onAzure();
     const { handle, other, otherMachine } = scene;
     changeDisk(scene, heldBy(otherMachine));
@@ -51,7 +51,7 @@ describe('on Azure', () => {
     expect(theCause(await scene.diagnose(APP))).toMatchObject({ kind: 'attached-outside', confidence: 'proved' });
   });
 
-  it('a disk that somebody exports', async () => {
+  it('a disk that somebody is exporting is named', async () => {
     const scene = onAzure();
     changeDisk(scene, { exported: true });
     attachFails(scene, `state of disk(${scene.handle}) is ActiveSAS, not in expected Unattached state`);
@@ -74,7 +74,7 @@ describe('on Azure', () => {
   it.each([
     ['target-machine-gone', 'failed to get azure instance id for node aks-1 (instance not found)'],
     ['disk-deleted', 'rpc error: code = NotFound desc = Volume not found, failed with error: 404'],
-  ])('without credentials for the cloud, the word of the driver counts: %s', async (kind, says) => {
+  ])('without credentials for the cloud, the driver’s words decide: %s', async (kind, says) => {
     const scene = onAzure();
     attachFails(scene, says);
     const answer = await scene.diagnose(APP, 'for the cluster');
@@ -82,7 +82,7 @@ describe('on Azure', () => {
     expect(answer.unread).toEqual(['no credentials for the cloud']);
   });
 
-  it('a disk for which nobody may ask is not deleted', async () => {
+  it('a disk that the credentials may not read is not deleted', async () => {
     const scene = onAzure();
     const { world, node, driver } = scene;
     const handle = scene.handle.replace(/subscriptions\/[^/]+/, 'subscriptions/99999999-3333-4444-8555-666677778888');
@@ -94,7 +94,7 @@ describe('on Azure', () => {
     expect(answer.unread).toEqual([expect.stringContaining('another account')]);
   });
 
-  it('a driver that asks for patience is not nudged', async () => {
+  it('a driver that Azure throttles is not nudged', async () => {
     const scene = onAzure();
     attachFails(scene, 'azure cloud provider throttled for operation DiskAttach with reason "client throttled"');
     const cause = theCause(await scene.diagnose(APP));
@@ -102,7 +102,7 @@ describe('on Azure', () => {
     expect(cause.next.join()).not.toContain(NUDGE);
   });
 
-  it('a machine that the cloud hides while its disk names it may run', async () => {
+  it('a machine that the cloud does not show may run while its disk names it', async () => {
     const { world, otherMachine, diagnose } = onAzure();
     forget(world, otherMachine);
     world.advance(180_000);
@@ -111,7 +111,7 @@ describe('on Azure', () => {
     expect(cause.next[0]).toContain('it may run');
   });
 
-  it('a share of the network keeps no disk, and its pod waits nevertheless', async () => {
+  it('a file share keeps no disk, and its pod waits all the same', async () => {
     const { world, other, otherMachine, diagnose } = onAzure();
     const driver = 'file.csi.azure.com';
     writerAs(world, 'admin').create('csidrivers', {

@@ -32,7 +32,7 @@ const withSilentTerritory = () => {
   return { memory, asked };
 };
 
-it('says why a machine is unknown that the answer about several leaves out', async () => {
+it('says why a machine is unknown if the answer about several machines omits it', async () => {
   const { memory } = withSilentTerritory();
   await memory.lookAt([KNOWN, A, B]);
   expect(memory.machine(KNOWN)).toMatchObject({ power: 'off' });
@@ -40,14 +40,14 @@ it('says why a machine is unknown that the answer about several leaves out', asy
   expect(memory.unread()).toEqual(['the other territory is down']);
 });
 
-it('says so if the cloud answers and leaves out all that was asked', async () => {
+it('says so if the cloud answers but omits everything that was asked', async () => {
   const cloud: DiagnosedCloud = { rules: cloudOf(ec2World()), look: async () => [], disks: async () => [] };
   const memory = createCloudMemory({ cloud, signal: new AbortController().signal });
   await memory.lookAt([A]);
   expect(memory.unread()).toEqual([`the response of the cloud does not contain ${A}`]);
 });
 
-it('asks once more, only for what is left out together with others', async () => {
+it('asks once more, only about the machines that an answer about several omitted', async () => {
   const { memory, asked } = withSilentTerritory();
   await memory.lookAt([KNOWN, A, B]);
   await memory.lookAt([KNOWN, A]);
@@ -57,10 +57,10 @@ it('asks once more, only for what is left out together with others', async () =>
   ]);
 });
 
-describe('what may not be asked for hides nothing else:', () => {
+describe('a machine that the credentials may not read hides nothing else:', () => {
   const signal = new AbortController().signal;
 
-  /** A cloud that denies some machines, each in its own words, as Azure and Google Cloud do. */
+  /** A cloud that denies some machines with different messages, as Azure and Google Cloud do. */
   const asking = (answer: (machines: readonly string[]) => Error | null) => {
     const asked: (readonly string[])[] = [];
     const look: DiagnosedCloud['look'] = async (machines) => {
@@ -89,7 +89,7 @@ describe('what may not be asked for hides nothing else:', () => {
 
   const many = Array.from({ length: 64 }, (_, at) => `i-${String(at).padStart(17, '0')}`);
 
-  it('asks no more than three times if nothing may be asked for', async () => {
+  it('asks at most three times if everything is denied', async () => {
     const { memory, asked } = asking(() => new PermissionDenied('no credentials'));
     await memory.lookAt(many);
     expect(memory.unread()).toEqual(['no credentials']);

@@ -29,7 +29,7 @@ export interface CloudScene<P extends ClusterParts> {
   readonly diagnose: Diagnose;
 }
 
-/** A cloud that nobody may ask. */
+/** A cloud that the credentials may not read. */
 const denied = async (): Promise<never> => {
   throw new PermissionDenied('no credentials for the cloud');
 };
@@ -73,7 +73,7 @@ export const addPodOn = <P extends ClusterParts>(
     },
   });
 
-/** Adds an attachment of the claim's volume to a Node, as attach-detach and the attacher have written it. */
+/** Adds an attachment of the claim's volume to a Node, as attach-detach and the attacher would have written it. */
 export const addAttachment = <P extends ClusterParts>({ world, driver, handle }: CloudScene<P>, node: string): void => {
   writerAs(world, 'attach-detach-controller').create('volumeattachments', {
     apiVersion: 'storage.k8s.io/v1',
@@ -87,7 +87,7 @@ export const addAttachment = <P extends ClusterParts>({ world, driver, handle }:
   });
 };
 
-/** The pod `app` waits on its Node for five minutes, and the driver answered with this error a moment ago. */
+/** The pod `app` has been waiting on its Node for five minutes, and the driver returned this error a moment ago. */
 export const attachFails = <P extends ClusterParts>(scene: CloudScene<P>, says: string): void => {
   const { world, node, driver, handle } = scene;
   world.parts.cluster.knobs.attacherDown = true;

@@ -11,7 +11,7 @@ import { theCause } from './any-rig.ts';
 import { diagnoseSandbox } from './rig.ts';
 import { addClaim, addPod } from './scenes.ts';
 
-/** What a diagnosis asks. */
+/** The calls of a diagnosis. */
 
 const counting = (world: AwsWorld) => {
   const kubernetes: string[] = [];
@@ -67,7 +67,7 @@ describe('the cost of an answer', () => {
     expect(kubernetes.filter((line) => line.includes('/volumeattachments?'))).toEqual([]);
   });
 
-  it('asks the cloud once for all pods', async () => {
+  it('includes one call to the cloud for all pods', async () => {
     const world = cutOff(3);
     const { cloud, ask } = counting(world);
     const [node] = listObjects(world, 'nodes').map(({ metadata }) => metadata.name);

@@ -4,7 +4,7 @@ import { attachFailed } from './scenes.ts';
 import { denying, theCause } from './any-rig.ts';
 import { diagnoseSandbox } from './rig.ts';
 
-/** What the credentials do not allow is named, and the rest of the answer still stands. */
+/** The answer names what the credentials do not allow, and the rest of the answer is the same. */
 
 describe('a read that is denied is named:', () => {
   it.each([
@@ -25,7 +25,7 @@ describe('a read that is denied is named:', () => {
     expect(answer.text).toContain('UNREAD');
   });
 
-  it('all that could tell, and the answer does not guess', async () => {
+  it('everything that could show the cause, and the answer does not guess', async () => {
     const { world } = attachFailed('rpc error: code = Internal desc = something new');
     const answer = await diagnoseSandbox(world, 'pod/default/app', denying('volumeattachments'));
     expect(theCause(answer), answer.text).toMatchObject({ kind: 'unknown', confidence: 'cannot-tell' });

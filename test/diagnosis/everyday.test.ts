@@ -25,12 +25,12 @@ import {
   unanswered,
 } from './scenes.ts';
 
-/** What on-call engineers meet most: rollouts, drains, restores, new Nodes, and names that come back. */
+/** What on-call engineers see most often: rollouts, drains, restores, new Nodes, and names that are used again. */
 
 const APP = 'pod/default/app';
 const NEXT = 'pod/default/next';
 
-/** The kubelet of every Node reports no more, so that a status stays as a test writes it. */
+/** The kubelet of every Node stops to report, so that a status stays as a test writes it. */
 const keepStatuses = (world: AwsWorld): void => {
   const { kubelets } = world.parts.cluster.memory;
   for (const machine of Object.keys(kubelets)) delete kubelets[machine];
@@ -48,7 +48,7 @@ const containerWaits = (world: AwsWorld, pod: string, reason: string): void => {
   });
 };
 
-describe('a pod has the volume, although it does not run', () => {
+describe('a pod that has the volume but does not run', () => {
   it.each(['CrashLoopBackOff', 'ImagePullBackOff'])('its container waits: %s', async (reason) => {
     const { world, other } = held(300_000);
     containerWaits(world, 'app', reason);
@@ -58,7 +58,7 @@ describe('a pod has the volume, although it does not run', () => {
     expect(cause.next.at(-1)).toBe(`do not fence ${other}: it works`);
   });
 
-  it('the old pod of a rollout crashes, and the new one cannot replace it', async () => {
+  it('of a rollout crashes, and the new pod cannot replace it', async () => {
     const { world, other } = rollout();
     containerWaits(world, 'web-14-pod', 'CrashLoopBackOff');
     const cause = theCause(await diagnoseSandbox(world, 'pod/default/web-15-pod'));
@@ -105,7 +105,7 @@ describe('another volume of the pod', () => {
     expect(cause.says).toContain('secrets-store-inline');
   });
 
-  it('of another claim does not mount: the tree shows that claim', async () => {
+  it('of another claim does not mount, and the tree shows that claim', async () => {
     const { world, node } = twoNodes();
     addBoundClaim(world, 'logs', { driver: EBS, handle: addVolume(world), zone: 'eu-west-1a' });
     addBarePod(world, {
@@ -129,7 +129,7 @@ describe('another volume of the pod', () => {
   });
 });
 
-describe('no volume could be made', () => {
+describe('a volume that could not be created', () => {
   const refused = (says: string): AwsWorld => {
     const { world } = twoNodes();
     addPod(world, 'app', 'no-such-node');
@@ -257,7 +257,7 @@ describe('the name of a Node', () => {
     expect(cause.next.join()).toContain('do not delete the VolumeAttachment');
   });
 
-  it('is nobody’s any more, and the machine that has the disk is off', async () => {
+  it('belongs to no machine any more, and the machine that has the disk is off', async () => {
     const { world, disk } = unanswered();
     const stranger = addInstance(world);
     const volume = volumeIn(world, disk);
@@ -281,7 +281,7 @@ describe('the name of a Node', () => {
 });
 
 describe('a Node without a free slot', () => {
-  it('made its kubelet reject the pod', async () => {
+  it('makes its kubelet reject the pod', async () => {
     const { world, node } = twoNodes();
     addPod(world, 'app', node);
     world.advance(60_000);
@@ -295,7 +295,7 @@ describe('a Node without a free slot', () => {
   });
 });
 
-it('an error that no rule knows is named as what is to be fixed, before the next attempt', async () => {
+it('an error that no rule knows is named as what has to be fixed before the next attempt', async () => {
   const { world } = attachFailed(`ERROR CODE: ScopeLocked: The scope 'x' cannot perform write operation`);
   const cause = theCause(await diagnoseSandbox(world, APP));
   expect(cause).toMatchObject({ kind: 'attach-failed', confidence: 'likely', ending: 'by-person' });

@@ -7,7 +7,7 @@ import { theCause } from './any-rig.ts';
 import { addPodOn, attachFails, editIn } from './cloud-scenes.ts';
 import { onGoogleCloud } from './gce-scene.ts';
 
-/** Clusters on Google Cloud in which the loudest sign misleads, with the words of their drivers. */
+/** Clusters on Google Cloud in which the most visible sign misleads, with the words of their drivers. */
 
 const APP = 'pod/default/app';
 const NUDGE = 'annotate volumeattachment';
@@ -33,7 +33,7 @@ describe('on Google Cloud', () => {
     expect(cause.next.join()).not.toContain('credentials');
   });
 
-  it('a machine was made anew under its name, and its attachment is a memory', async () => {
+  it('a machine was recreated under its name, and its attachment is that of the previous one', async () => {
     const { world, node, other, otherMachine, diagnose } = onGoogleCloud();
     editIn(world, 'nodes', [node], ({ spec }) => void (spec.unschedulable = true));
     addPodOn(world, 'app', other);
@@ -48,7 +48,7 @@ describe('on Google Cloud', () => {
     expect(cause.next[0]).toContain('kubectl delete volumeattachment');
   });
 
-  it('a disk that is being restored', async () => {
+  it('a disk is being restored', async () => {
     const scene = onGoogleCloud();
     const { world, disk } = scene;
     const found = gceDiskIn(world, disk);

@@ -10,7 +10,7 @@ import { theCause } from './any-rig.ts';
 import { diagnoseSandbox, edit } from './rig.ts';
 import { addPod, addPodEvent, addUnplaced, at, attachmentOn, held, twoNodes, unanswered } from './scenes.ts';
 
-/** Clusters in which the loudest sign misleads, and in which a wrong answer may cost data. */
+/** Clusters in which the most visible sign misleads, and in which a wrong answer could destroy data. */
 
 const forceDelete = (world: AwsWorld, name: string): void => {
   const pod = getObject(world, 'pods', name, 'default');
@@ -19,7 +19,7 @@ const forceDelete = (world: AwsWorld, name: string): void => {
 
 const NEXT = 'pod/default/next';
 
-describe('nobody is told to delete or reboot what may be in use:', () => {
+describe('the answer does not suggest to delete or reboot what may be in use:', () => {
   it('a force-deleted pod whose kubelet still lists the volume as mounted', async () => {
     const { world, disk, node, other } = twoNodes();
     addPod(world, 'app', other);
@@ -45,7 +45,7 @@ describe('nobody is told to delete or reboot what may be in use:', () => {
     expect(findings[0]?.cause.next.join(), text).not.toContain('delete volumeattachment');
   });
 
-  it('a disk that another PersistentVolume names, too', async () => {
+  it('a disk that another PersistentVolume also names', async () => {
     const { world, disk, node, other } = twoNodes();
     addBoundClaim(world, 'twin', { driver: EBS, handle: disk, zone: 'eu-west-1a', volume: 'twin-pv' }, 'reports');
     addBarePod(world, {
@@ -75,7 +75,7 @@ describe('nobody is told to delete or reboot what may be in use:', () => {
   });
 });
 
-describe('an old event is not blamed for what holds the pod now:', () => {
+describe('an old event is not the reason for what holds the pod now:', () => {
   it.each([
     ['FailedMount', 'MountVolume.SetUp failed for volume "config" : configmap "app" not found'],
     ['FailedCreatePodSandBox', 'Failed to create pod sandbox: the network plugin is not ready'],
@@ -88,7 +88,7 @@ describe('an old event is not blamed for what holds the pod now:', () => {
   });
 });
 
-describe('what a fence alone does not end:', () => {
+describe('a fence alone does not end the wait:', () => {
   it('both the holder of the volume and the Node of the pod are off', async () => {
     const { world, scene, node } = held();
     for (const machine of [scene.holder, scene.spare]) stopMachine(world, machine);

@@ -6,7 +6,10 @@ import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import type { World } from '../../sandbox/world.ts';
 import { type Diagnosed, diagnoseWith, theCause } from './any-rig.ts';
 
-/** The same incidents on each cloud. The rules know no cloud, so this shows what each cloud's reading makes of them. */
+/**
+ * The same incidents on each cloud. The rules know no cloud, so this tests what the reading of each cloud makes of
+ * them.
+ */
 
 export interface Incident {
   readonly diagnose: () => Promise<Diagnosed>;
@@ -52,7 +55,7 @@ const incidents: readonly (readonly [string, (incident: Incident) => void])[] = 
   ['not-waiting', ({ advance }) => advance(MINUTES)],
 ];
 
-/** Where the answer shows what a fence would do. */
+/** Where the answer lists the steps of a fence. */
 const endsByFence = ['machine-off', 'node-gone'];
 
 /** Plays every incident on one cloud. */

@@ -9,12 +9,12 @@ import { theCause } from './any-rig.ts';
 import { diagnoseSandbox, edit } from './rig.ts';
 import { addClaim, addPod, at } from './scenes.ts';
 
-/** The machine under the volume: what Kubernetes shows is the same for all, and only the cloud tells them apart. */
+/** The machine of the volume. What Kubernetes shows is the same for all, and only the cloud distinguishes them. */
 
 const FIVE_MINUTES = 300_000;
 
 describe('a pod whose volume is on a machine that', () => {
-  it('is off: the answer has the proof, who waits, and what a fence would do', async () => {
+  it('is off: the answer has the proof, the pods that wait, and the steps of a fence', async () => {
     const { world } = stopped();
     world.advance(120_000);
     const answer = await diagnoseSandbox(world);
@@ -42,7 +42,7 @@ describe('a pod whose volume is on a machine that', () => {
     expect(theCause(answer)).toMatchObject({ kind: 'machine-off', confidence: 'proved', ending: 'by-fence' });
   });
 
-  it('is off: the same for the pod that replaces it on another Node', async () => {
+  it('is off: the answer is the same for the pod that replaces it on another Node', async () => {
     const { world, scene } = stopped();
     world.advance(FIVE_MINUTES + 60_000);
     const [pod] = listObjects(world, 'pods');
@@ -105,7 +105,7 @@ describe('a pod whose volume is on a machine that', () => {
     expect(theCause(answer)).toMatchObject({ kind: 'machine-unreachable', ending: 'by-person' });
   });
 
-  it('nobody may ask about: says so and does not guess', async () => {
+  it('cannot be read: the answer says so and does not guess', async () => {
     const { world } = stopped();
     world.advance(120_000);
     const denied = {
@@ -128,7 +128,7 @@ describe('a pod whose volume is on a machine that', () => {
   it.each([
     ['Cloudfence has no trace on its Node', [] as const],
     ['its Node is under quarantine', [QUARANTINE]],
-  ])('runs, and somebody has told Kubernetes that it is off: %s', async (_case, ours) => {
+  ])('runs, although somebody told Kubernetes that it is off: %s', async (_case, ours) => {
     const { world, scene } = stage(1);
     const node = scene.nodeOf(scene.holder);
     world.parts.cluster.knobs.partitioned.push(node);
@@ -155,7 +155,7 @@ describe('a pod whose volume is on a machine that', () => {
     expect(answer.findings[0]?.rehearsal).toBeNull();
   });
 
-  it('is off, and has just been chosen for a pod that never started there', async () => {
+  it('is off, and was just chosen for a pod that never started there', async () => {
     const { world, scene } = stage(1);
     addClaim(world);
     world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.spare));
@@ -167,7 +167,7 @@ describe('a pod whose volume is on a machine that', () => {
     expect(theCause(answer), answer.text).toMatchObject({ kind: 'target-machine-gone', confidence: 'proved' });
   });
 
-  it('is unknown to the cloud, while its kubelet reports: then no fence is possible', async () => {
+  it('is unknown to the cloud, while its kubelet renews its Lease: then no fence is possible', async () => {
     const { world, scene } = stage(1);
     addClaim(world);
     addPod(world, 'app', scene.nodeOf(scene.spare));
@@ -177,7 +177,7 @@ describe('a pod whose volume is on a machine that', () => {
     expect(theCause(answer).kind).not.toBe('target-machine-gone');
   });
 
-  it('is off, although somebody has deleted the claim meanwhile: that is no reason for a pod that ran', async () => {
+  it('is off, although somebody has deleted the claim meanwhile: a pod that ran does not wait for that', async () => {
     const { world } = stopped();
     world.advance(120_000);
     edit(world, 'persistentvolumeclaims', ['data-db-0', 'default'], ({ metadata }) => {
@@ -233,13 +233,13 @@ describe('a pod whose volume is on a machine that', () => {
   });
 });
 
-it('says of a healthy cluster that nothing waits', async () => {
+it('is healthy: the answer says that nothing waits', async () => {
   const { world } = stage(1);
   expect((await diagnoseSandbox(world)).text.trim()).toBe('No pod waits for a volume.');
   expect(theCause(await diagnoseSandbox(world, 'pod/default/db-0')).kind).toBe('not-waiting');
 });
 
-it('rejects what no cluster has', async () => {
+it('does not exist: the name is rejected', async () => {
   const { world } = stage(1);
   await expect(diagnoseSandbox(world, 'pod/default/nobody')).rejects.toThrow(
     'there is no pod default/nobody in sandbox',

@@ -51,7 +51,7 @@ describe('the kubelet says', () => {
     expect(theCause(answer).kind, answer.text).toBe(kind);
   });
 
-  it('slow-ownership: it works, and takes long', async () => {
+  it('slow-ownership: the mount works, but it changes the owner of every file', async () => {
     const { world } = mountPending();
     addPodEvent(
       world,
@@ -62,7 +62,7 @@ describe('the kubelet says', () => {
   });
 });
 
-it('the kubelet says nothing for minutes', async () => {
+it('the kubelet reports nothing for minutes', async () => {
   const { world } = mountPending();
   const answer = await diagnoseSandbox(world);
   expect(answer.text).toMatchInlineSnapshot(`
@@ -120,7 +120,7 @@ describe('a pod that runs and is not ready', () => {
     expect(theCause(answer), answer.text).toMatchObject({ kind: 'read-only', confidence: 'likely', proof: [words] });
   });
 
-  it('may have a file system that the kernel remounted, which only the Node shows', async () => {
+  it('may have a file system that the kernel remounted read-only, which only the Node shows', async () => {
     const { world } = unready();
     const { kind, next } = theCause(await diagnoseSandbox(world));
     expect(kind).toBe('not-the-volume');

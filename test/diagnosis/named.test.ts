@@ -44,7 +44,7 @@ describe('a machine is named by', () => {
   });
 
   it.each(['pod/default/db-0', 'pvc/default/data-db-0'])(
-    '%s that waits elsewhere: what has the volume counts, and not the Node of the pod that waits',
+    '%s that waits elsewhere: the machine that has the volume, and not the one of the pod',
     async (target) => {
       const { world, scene } = replaced();
       expect((await machineOf(world, target)).machine).toBe(scene.holder);
@@ -52,14 +52,14 @@ describe('a machine is named by', () => {
   );
 
   it.each(['node/ip-10-0-0-11.eu-west-1.compute.internal', 'ip-10-0-0-11.eu-west-1.compute.internal'])(
-    '%s, which is gone, by the attachments that it left',
+    '%s, which is gone, because of the attachments that it left',
     async (target) => {
       const { world, scene } = nodeGone();
       expect((await machineOf(world, target)).machine).toBe(scene.holder);
     },
   );
 
-  it('a volume that Kubernetes attached nowhere, by what the cloud says of its disk', async () => {
+  it('a volume that Kubernetes attached nowhere, because of what the cloud says about its disk', async () => {
     const { world, scene } = stopped();
     for (const attachment of listObjects(world, 'volumeattachments'))
       delete world.parts.cluster.objects.volumeattachments[`/${attachment.metadata.name}`];
@@ -68,7 +68,7 @@ describe('a machine is named by', () => {
     expect(await machineOf(world, 'pv/pvc-default-data-db-0')).toMatchObject({ machine: scene.holder, node: null });
   });
 
-  it('a pod without volumes, by its Node', async () => {
+  it('a pod without volumes, because of its Node', async () => {
     const { world, node, scene } = twoNodes();
     addPod(world, 'app', node);
     edit(world, 'pods', ['app', 'default'], ({ spec }) => void (spec.volumes = []));
@@ -77,7 +77,7 @@ describe('a machine is named by', () => {
   });
 });
 
-describe('nothing is guessed:', () => {
+describe('no machine is guessed if', () => {
   it('a pod waits for volumes of two machines', async () => {
     const { world, node, other } = twoNodes();
     addClaim(world, 'second');
@@ -138,7 +138,7 @@ describe('nothing is guessed:', () => {
   });
 });
 
-describe('an existing fence is found by', () => {
+describe('a fence is found by', () => {
   const fenced = async () => {
     const { world, scene } = stopped();
     const ports = portsOver(world);
@@ -160,7 +160,7 @@ describe('an existing fence is found by', () => {
   });
 
   it.each(['pod/default/other', 'pvc/default/other', 'i-0123456789abcdef0', 'pv/other'])(
-    'nothing that its record does not name: %s',
+    'no other name: %s',
     async (target) => {
       const { world } = await fenced();
       await expect(fenceOf(world, target)).rejects.toThrow(/no existing fence matches/);

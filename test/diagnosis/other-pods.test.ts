@@ -115,7 +115,7 @@ describe('another pod has the volume:', () => {
     ).toEqual(['unmount-stuck']);
   });
 
-  it('a pod that has ended, but the server of whose volume is gone', async () => {
+  it('a pod that has ended, but whose volume is on a server that is gone', async () => {
     const { world, other } = twoNodes();
     edit(world, 'persistentvolumes', ['pvc-default-app-data'], ({ spec }) => {
       delete spec.csi;

@@ -8,9 +8,9 @@ import { clientsOver, portsOver, type Troubles } from '../simulation/rig.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
 import { type Diagnosed, diagnoseWith, toolsWith } from './any-rig.ts';
 
-/** A diagnosis of a sandbox of EC2. */
+/** A diagnosis of an EC2 sandbox. */
 
-/** What a diagnosis works with, over a sandbox of EC2. */
+/** What a diagnosis works with, on an EC2 sandbox. */
 export const toolsOver = (world: AwsWorld, troubles: Troubles = {}): Promise<DiagnosisTools> =>
   toolsWith(
     clusterIn(world, apiOf(world, { faults: troubles.api ?? {} })),
@@ -33,6 +33,6 @@ export const edit = <R extends Resource>(
   writerAs(world, 'person').change(resource, object, change);
 };
 
-/** The pods whose names begin so. */
+/** The pods whose names begin with this text. */
 export const podsNamed = (world: AwsWorld, prefix: string): readonly PodObject[] =>
   listObjects(world, 'pods').filter(({ metadata }) => metadata.name.startsWith(prefix));

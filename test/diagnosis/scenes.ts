@@ -37,7 +37,7 @@ export const addPod = (world: AwsWorld, name: string, node: string, claim = 'app
     },
   });
 
-/** Adds a pod that no scheduler has placed, with the scheduler's words. */
+/** Adds a pod that the scheduler has not placed, with the words of the scheduler. */
 export const addUnplaced = (world: AwsWorld, says: string): void => {
   addPod(world, 'app', 'no-such-node');
   edit(world, 'pods', ['app', 'default'], ({ status }) => {
@@ -58,7 +58,7 @@ export const twoNodes = (): AppScene => {
   return { world, scene, disk, node: scene.nodeOf(scene.spare), other: scene.nodeOf(scene.holder) };
 };
 
-/** The pod `app` was created five minutes ago, and nobody answers its VolumeAttachment. */
+/** The pod `app` was created five minutes ago, and nothing has handled its VolumeAttachment. */
 export const unanswered = (): AppScene => {
   const begun = twoNodes();
   begun.world.parts.cluster.knobs.attacherDown = true;
@@ -79,7 +79,7 @@ export const attachmentOn = (
   return found;
 };
 
-/** The driver answered the attach of the pod's volume with this error, a moment ago. */
+/** The driver returned this error a moment ago when it attached the volume of the pod. */
 export const attachFailed = (says: string): AppScene => {
   const begun = unanswered();
   const { world, node } = begun;
@@ -127,7 +127,7 @@ export const addEvent = (
 export const addPodEvent = (world: AwsWorld, reason: string, note: string, name = 'app'): void =>
   addEvent(world, { kind: 'Pod', name, uid: podNamed(world, name).metadata.uid }, reason, note);
 
-/** A Deployment with a pod of each of two revisions: the old one runs, and the new one waits on the other Node. */
+/** A Deployment with one pod of each of two revisions: the old one runs, and the new one waits on the other Node. */
 export const rollout = (): AppScene => {
   const begun = twoNodes();
   const { world, node, other } = begun;
@@ -166,7 +166,7 @@ export const addClaimEvent = (world: AwsWorld, reason: string, note: string): vo
   addEvent(world, { kind: 'PersistentVolumeClaim', name: 'app-data', uid: claim?.metadata.uid ?? '' }, reason, note);
 };
 
-/** The pod `app` runs on the other Node, and `next` waits for its volume since `waits` ms. */
+/** The pod `app` runs on the other Node, and `next` has been waiting for its volume for `waits` ms. */
 export const held = (waits = 120_000) => {
   const begun = twoNodes();
   const { world, node, other } = begun;

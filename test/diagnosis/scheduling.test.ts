@@ -7,7 +7,7 @@ import { stopMachine } from '../simulation/incidents.ts';
 import { diagnoseSandbox, edit } from './rig.ts';
 import { addClaimEvent, addPod, addPodEvent, addUnplaced, at, mountPending, twoNodes } from './scenes.ts';
 
-/** The claim and its PersistentVolume, the scheduler's words, and what has nothing to do with a volume. */
+/** The claim and its PersistentVolume, the words of the scheduler, and causes that have nothing to do with a volume. */
 
 const VOLUME = 'pvc-default-app-data';
 
@@ -97,7 +97,7 @@ describe('the claim', () => {
     expect(theCause(answer).says + theCause(answer).proof.join()).toContain(note.slice(0, 40));
   });
 
-  it('waits for the scheduler, which has a reason of its own', async () => {
+  it('waits for the scheduler, which has another reason', async () => {
     const { world } = twoNodes();
     pendingClaim(world);
     addUnplaced(world, '0/2 nodes are available: 2 Insufficient cpu.');
@@ -124,7 +124,7 @@ describe('the scheduler names', () => {
   const NO_FIT =
     "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match PersistentVolume's node affinity.";
 
-  /** A pod that no scheduler places, with a volume that lives on the other Node. */
+  /** A pod that the scheduler does not place, with a volume that is on the other Node. */
   const localVolume = () => {
     const begun = twoNodes();
     edit(begun.world, 'persistentvolumes', [VOLUME], ({ spec }) => {
@@ -137,7 +137,7 @@ describe('the scheduler names', () => {
     return begun;
   };
 
-  it('a local volume on a Node that works: its data is there, and nobody is told to give it up', async () => {
+  it('a local volume on a Node that works: the answer does not suggest to give up its data', async () => {
     const { world } = localVolume();
     const answer = await diagnoseSandbox(world);
     const cause = theCause(answer);
@@ -164,7 +164,7 @@ describe('the scheduler names', () => {
   });
 });
 
-describe('it is not the volume:', () => {
+describe('the volume is not the cause:', () => {
   it('an image that cannot be pulled', async () => {
     const { world } = mountPending();
     edit(world, 'pods', ['app', 'default'], ({ status }) => {

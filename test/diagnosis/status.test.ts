@@ -16,7 +16,7 @@ import { freshRun, portsOver } from '../simulation/rig.ts';
 import { stateOf } from '../simulation/state.ts';
 import { edit } from './rig.ts';
 
-/** What stands, read from a sandbox with the shipped reading, rules, and dry runs. */
+/** The status, read from a sandbox with the shipped reading, rules, and dry runs. */
 
 const silent: ReadClusterStanding = async () => {
   throw new ClusterUnavailable('dr: the API server does not answer');
@@ -46,11 +46,11 @@ const fenced = async () => {
 };
 
 describe('the status', () => {
-  it('shows a fence: phase, age, evidence, taints, and what the release lacks', async () => {
+  it('shows a fence: phase, age, evidence, taints, and what the release waits for', async () => {
     const { world, node, scene } = await fenced();
     const before = stateOf(world);
     const { json, text } = await statusOf(world);
-    // The milliseconds, and with them the age, depend on how many calls a fence makes.
+    // The milliseconds, and so the age, depend on how many calls a fence makes.
     expect(text.replace(/(?<=begun +\S+)\.\d+Z, \S+ ago/, 'Z, 1m04s ago')).toMatchInlineSnapshot(`
       "
       cluster sandbox: fenced Nodes: 1
@@ -122,7 +122,7 @@ describe('the status', () => {
     expect(text).toMatch(/PAUSED in every cluster.*audit\nSHADOW MODE.*PAUSED: storage is upgraded.*dr: UNREACHABLE/s);
   });
 
-  it('shows a fence whose record is lost, and says how it ends', async () => {
+  it('shows a fence whose record is lost, and says how a person ends it', async () => {
     const { world, node } = await fenced();
     edit(world, 'nodes', [node], ({ metadata }) => void delete metadata.annotations?.[RECORD_ANNOTATION]);
     const { json, text } = await statusOf(world);
@@ -132,7 +132,7 @@ describe('the status', () => {
     expect(text).toContain('it is lost or cannot be read');
   });
 
-  it('does not pass on what could control a terminal: a kubelet may write the record', async () => {
+  it('removes what could control a terminal, because a kubelet may write the record', async () => {
     const { world, node } = await fenced();
     edit(world, 'nodes', [node], ({ metadata }) => {
       const text = metadata.annotations?.[RECORD_ANNOTATION] ?? '';

@@ -7,7 +7,7 @@ import { theCause } from './any-rig.ts';
 import { diagnoseSandbox, edit } from './rig.ts';
 import { addPod, addPodEvent, at, attachFailed, attachmentOn, mountPending, twoNodes } from './scenes.ts';
 
-/** Storage that is no disk of the cloud, attachers on dead machines, and what time tells. */
+/** Storage that is not a disk of the cloud, attachers on dead machines, and waits that only time ends. */
 
 const withDriver = (driver: string) => {
   const begun = stage(1);
@@ -25,7 +25,7 @@ describe('storage without a disk of the cloud', () => {
   it.each([
     ['cstor.csi.openebs.io', 'no disk of a supported cloud', 'It replicates by itself'],
     ['rook-ceph.rbd.csi.ceph.com', 'rbd status', 'out-of-service taint'],
-  ])('%s: a fence frees the Kubernetes side, and the answer says so', async (driver, ...words) => {
+  ])('%s: a fence frees the Kubernetes objects, and the answer says so', async (driver, ...words) => {
     const { world, scene } = withDriver(driver);
     stopMachine(world, scene.holder);
     world.advance(150_000);
@@ -34,7 +34,7 @@ describe('storage without a disk of the cloud', () => {
     for (const word of words) expect(next.join('\n')).toContain(word);
   });
 
-  it('names the NetworkFences of the cluster, and makes none', async () => {
+  it('names the NetworkFences of the cluster, and creates none', async () => {
     const { world, node } = mountPending();
     edit(world, 'csinodes', [node], ({ spec }) => void spec.drivers.push({ name: 'rbd.csi.ceph.com', nodeID: node }));
     edit(
@@ -64,7 +64,7 @@ describe('storage without a disk of the cloud', () => {
   });
 });
 
-it('the leader of the attacher sits on a dead machine: a fence of that machine ends the wait', async () => {
+it('the leader of the attacher runs on a dead machine: a fence of that machine ends the wait', async () => {
   const { world, scene, node } = twoNodes();
   world.parts.cluster.knobs.attacherDown = true;
   addPod(world, 'ebs-csi-controller-0', scene.nodeOf(scene.holder), 'none');
@@ -121,7 +121,7 @@ it('the machine shut down gracefully, but the volume was not unmounted', async (
   expect(proof.join()).toContain('graceful shutdown');
 });
 
-describe('what time tells', () => {
+describe('what needs only time, or has taken too much', () => {
   it('an old error only waits for the next attempt of the attacher', async () => {
     const { world, node } = attachFailed('rpc error: code = Internal desc = something new');
     edit(world, 'volumeattachments', [attachmentOn(world, node).metadata.name], ({ status }) => {
@@ -154,7 +154,7 @@ describe('what time tells', () => {
   });
 });
 
-it('a healthy move ends with nothing to say', async () => {
+it('a healthy move ends with nothing to report', async () => {
   const { world, node } = twoNodes();
   addPod(world, 'app', node);
   settle(world);

@@ -119,7 +119,7 @@ describe('a claim that no pod uses', () => {
   });
 });
 
-describe('a volume that does not go', () => {
+describe('a volume that is being deleted', () => {
   it('is still attached, and the answer names where', async () => {
     const { world, node } = twoNodes();
     addPod(world, 'app', node);

@@ -22,7 +22,7 @@ import { type OpenDrillCloud, type Rig, withRig } from './rig.ts';
 interface OnCloud {
   readonly run: (work: (rig: Rig<ClusterParts>) => Promise<void>, installed?: boolean) => Promise<void>;
   readonly powerOf: (rig: Rig<ClusterParts>) => string;
-  /** Takes from everybody the permission to start a machine. */
+  /** Removes the permission to start a machine from everybody. */
   readonly forbidStart: (rig: Rig<ClusterParts>) => void;
 }
 
@@ -88,7 +88,7 @@ const clouds: Readonly<Record<string, OnCloud>> = {
   ),
 };
 
-/** Everything that a drill makes in a cluster. */
+/** Everything that a drill creates in a cluster. */
 const traces = ({ world }: Rig<ClusterParts>): readonly string[] =>
   [
     ...listObjects(world, 'statefulsets'),
@@ -134,7 +134,7 @@ describe.each(Object.entries(clouds))('a drill on %s', (_name, { run, powerOf, f
 describe('a drill', () => {
   const { run, powerOf } = onAws;
 
-  it('says that nobody reacted, starts the machine, and removes the canary', () =>
+  it('says that no function reacted, starts the machine, and removes the canary', () =>
     run(async (rig) => {
       const result = await rig.drill({ timeout: 120_000 });
       expect(result).toMatchObject({
@@ -158,7 +158,7 @@ describe('a drill', () => {
       expect(traces(rig)).toEqual([]);
     }));
 
-  it('names what it leaves, with the commands, when a person interrupts the cleanup as well', () =>
+  it('names what it leaves, with the commands, if a person also interrupts the cleanup', () =>
     run(async (rig) => {
       const again = new AbortController();
       const tell = (says: string): void => {

@@ -13,7 +13,7 @@ import { change } from '../../sandbox/ec2/instances.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { type Rig, withRig } from './rig.ts';
 
-/** Each state in which a machine must not be stopped. Nothing is made and nothing is stopped then. */
+/** Each state in which a machine must not be stopped. The drill then creates nothing and stops nothing. */
 
 const canary = { namespace: 'default', image: 'example.org/pause:1', storageClass: null };
 const checks = { policy: defaultPolicy, suspendedGroup: null };
@@ -180,21 +180,21 @@ it.each(Object.entries(cases))('a drill refuses %s', (_name, { says, spoils, cha
   }),
 );
 
-it('a drill does not refuse a group that a person has suspended, or anything in a dry run that is in order', () =>
+it('a drill does not refuse a group whose replacement is suspended, or anything in a dry run that is in order', () =>
   onAws(async (rig) => {
     retag(rig, { 'aws:autoscaling:groupName': 'workers' });
     const result = await rig.drill({ dryRun: true, checks: { ...checks, suspendedGroup: 'workers' } });
     expect(result).toMatchObject({ end: 'checked', left: [], stoppedAt: null });
   }));
 
-it('a drill accepts the tag of the cluster where the cloud knows no name of the Node', () =>
+it('a drill accepts the tag of the cluster if the cloud knows no name of the Node', () =>
   onAws(async (rig) => {
     const { name } = rig.cluster;
     rename(rig, { [`kubernetes.io/cluster/${name}`]: 'owned' });
     expect(await rig.drill({ dryRun: true })).toMatchObject({ end: 'checked' });
   }));
 
-it('a drill asks which names EC2 gives to the machine, and takes none that only repeats its id', () =>
+it('a drill reads the names that EC2 gives to the machine, and ignores one that only repeats its id', () =>
   onAws(async (rig) => {
     const { facts } = await rig.drill({ dryRun: true });
     expect(facts?.machine.nodeNames).toContain(`${rig.scene.spare}.eu-west-1.compute.internal`);
@@ -206,7 +206,7 @@ it('a drill does nothing if the person does not type the name', () =>
     expect(await rig.drill({}, { confirm: async () => false })).toMatchObject({ end: 'declined', stoppedAt: null });
   }));
 
-it('a drill stops nothing if a pod with a volume comes before the stop', () =>
+it('a drill stops nothing if a pod with a volume arrives before the stop', () =>
   onAws(async (rig) => {
     const tell = (says: string): void => {
       if (says.startsWith('stops'))

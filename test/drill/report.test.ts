@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type DrillReport, drillLines, drillMarkdown } from '../../drill/report.ts';
 
-/** What others wrote, such as the message of a container that waits, stays on its line. */
+/** A text of others, such as the message of a container that waits, stays on its line. */
 
 const hostile = 'the canary does not run: \u001B[31mred\n# Drill: recovered\r\n- forged\u2028';
 
@@ -25,7 +25,7 @@ const report: DrillReport = {
 it.each([
   { form: 'Markdown', text: drillMarkdown(report) },
   { form: 'a terminal', text: drillLines(report).join('\n') },
-])('a report for $form has no line and no control character of others', ({ text }) => {
+])('a report for $form contains no line break and no control character from others', ({ text }) => {
   expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Zl}]/u);
   expect(text).not.toMatch(/^(?:# Drill: recovered|- forged)/m);
   expect(text).toContain('red');

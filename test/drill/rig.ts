@@ -21,7 +21,7 @@ import type { World } from '../../sandbox/world.ts';
 
 const NIGHT = Date.UTC(2026, 0, 5, 3);
 
-/** What a test changes about the tools of a drill. */
+/** What a test changes in the tools of a drill. */
 export type RigTools = Partial<DrillTools> & {
   readonly here?: boolean;
   readonly spoiled?: (opened: Pick<DrillTools, 'cloud' | 'drillCloud' | 'drillCluster'>) => Partial<DrillTools>;
@@ -30,7 +30,7 @@ export type RigTools = Partial<DrillTools> & {
 export interface Rig<P extends ClusterParts> {
   readonly world: World<P>;
   readonly scene: Scene;
-  /** The Node that the drill is about: the one without the database. */
+  /** The Node of the drill: the one without the database. */
   readonly node: string;
   readonly told: readonly string[];
   readonly ending: AbortController;
@@ -69,7 +69,7 @@ const worldFor = <P extends ClusterParts>(demoCloud: DemoCloud<P>) => {
 
 const never = (): AbortSignal => new AbortController().signal;
 
-/** Runs `work` with a rig, and closes everything. */
+/** Runs `work` with a rig, and then closes everything. */
 export const withRig = async <P extends ClusterParts>(
   { demoCloud, drillCloud, installed = true }: RigOptions<P>,
   work: (rig: Rig<P>) => Promise<void>,

@@ -11,7 +11,7 @@ import { getObject, listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { type Rig, type RigTools, withRig } from './rig.ts';
 
-/** However a drill ends: its machine runs, its Node bears no fence, or the report says what is left. */
+/** However a drill ends, its machine runs and its Node has no fence, or the report says what is left. */
 
 const credentials = { accessKeyId: 'a', secretAccessKey: 'b' };
 
@@ -44,7 +44,7 @@ const RELEASE = expect.stringContaining('cloudfence release ip-');
 
 describe('a drill that fences by itself', () => {
   it.each(['the Node is marked', 'the old attachment is gone'])(
-    'takes its fence back if a person interrupts it when %s',
+    'releases its fence if a person interrupts it when %s',
     (moment) =>
       onAws(async (rig) => {
         const tell = (says: string): void => {
@@ -56,7 +56,7 @@ describe('a drill that fences by itself', () => {
       }),
   );
 
-  it('takes its fence back if its time runs out', () =>
+  it('releases its fence if its time runs out', () =>
     onAws(async (rig) => {
       const result = await rig.drill({ timeout: 8_000 }, { here: true });
       expect(result.end, result.says).not.toBe('recovered');
@@ -65,7 +65,7 @@ describe('a drill that fences by itself', () => {
       expectUndone(rig);
     }));
 
-  it('says that the Node is still fenced, and how that ends, if a person interrupts the cleanup, too', () =>
+  it('says that the Node is still fenced, and how to end that, if a person also interrupts the cleanup', () =>
     onAws(async (rig) => {
       const giveUp = new AbortController();
       const tell = (says: string): void => {
@@ -77,7 +77,7 @@ describe('a drill that fences by itself', () => {
     }));
 });
 
-it('a drill leaves the canary of another drill alone, which has taken the name of its own', () =>
+it('a drill does not touch the canary of another drill that has the same name', () =>
   onAws(async (rig) => {
     const tell = (says: string): void => {
       if (!says.startsWith('the canary runs on')) return;
@@ -106,7 +106,7 @@ describe('two drills', () => {
   const reservationOn = ({ world, node }: Rig<AwsParts>) =>
     getObject(world, 'nodes', node)?.metadata.labels?.[RESERVED];
 
-  it('do not stop one Node at once, even with their canaries in two namespaces', () =>
+  it('do not stop one Node at the same time, even with their canaries in two namespaces', () =>
     onAws(async (rig) => {
       const other = { namespace: 'other', image: 'example.org/pause:1', storageClass: null };
       const second: Promise<DrillResult>[] = [];
@@ -123,7 +123,7 @@ describe('two drills', () => {
       expect(reservationOn(rig)).toBeUndefined();
     }));
 
-  it('that a person begins in the same moment: one of them gets the Node', () =>
+  it('that begin at the same moment: one of them gets the Node', () =>
     onAws(async (rig) => {
       const [first, second] = await Promise.all(
         ['first', 'second'].map((drill) => {
@@ -137,7 +137,7 @@ describe('two drills', () => {
       expect(reservationOn(rig)).toBeUndefined();
     }));
 
-  it('stop nothing if the reservation is taken away before the stop', () =>
+  it('stop nothing if the reservation is removed before the stop', () =>
     onAws(async (rig) => {
       const tell = (says: string): void => {
         if (says.startsWith('the canary runs on')) rig.label({ [RESERVED]: 'another' });
@@ -149,10 +149,10 @@ describe('two drills', () => {
     }));
 });
 
-/** When a person interrupts a drill, and what it has told by then. */
+/** The line after which a person interrupts a drill. */
 const moments = ['creates a StatefulSet', 'the canary runs on', 'stops i-', 'starts i-', 'the fence is released'];
 
-it.each(moments)('a drill that a person interrupts at "%s" leaves nothing', (moment) =>
+it.each(moments)('a drill that a person interrupts at "%s" leaves nothing behind', (moment) =>
   onAws(async (rig) => {
     const tell = (says: string): void => {
       if (says.includes(moment)) rig.ending.abort(new Error('interrupted'));
@@ -167,8 +167,8 @@ it.each(moments)('a drill that a person interrupts at "%s" leaves nothing', (mom
   }),
 );
 
-describe('a drill where functions are installed', () => {
-  it('waits for them to take the fence back if a person interrupts it', () =>
+describe('a drill with installed functions', () => {
+  it('waits until they release the fence if a person interrupts it', () =>
     onAws(async (rig) => {
       const tell = (says: string): void => {
         if (says.includes('the Node is marked')) rig.ending.abort(new Error('interrupted'));
@@ -181,7 +181,7 @@ describe('a drill where functions are installed', () => {
 
 type Opened = Parameters<NonNullable<RigTools['spoiled']>>[0];
 
-/** A cloud that accepts each start, says `said` for a while, and leaves the machine off. */
+/** A cloud that accepts each start, reports `said` for a while, and leaves the machine off. */
 const acceptsAndFails =
   (said: readonly Power[]) =>
   ({ cloud, drillCloud }: Opened): Partial<DrillTools> => {
@@ -214,7 +214,7 @@ describe('a machine that does not start again', () => {
       }, true),
   );
 
-  it('is given up after a time, and the report repeats what the cloud said', () =>
+  it('is given up after a while, and the report quotes the cloud', () =>
     onAws(async (rig) => {
       let calls = 0;
       const start = async (): Promise<void> => {
@@ -241,7 +241,7 @@ const leftBehind = ({ world, node }: Rig<AwsParts>): string =>
   ].join();
 
 describe.each(['free', 'remove'] as const)('a cleanup whose request to %s fails', (call) => {
-  /** Interrupts a drill early, and lets its first requests of this kind fail. */
+  /** Interrupts a drill early, and makes its first requests of this kind fail. */
   const interrupted = async (rig: Rig<AwsParts>, times: number, error: CloudfenceError) => {
     let calls = 0;
     const failing =
@@ -262,7 +262,7 @@ describe.each(['free', 'remove'] as const)('a cleanup whose request to %s fails'
     return { ...(await rig.drill({}, { tell, spoiled, drill: 'first' })), calls };
   };
 
-  it('because a server is busy is tried again', () =>
+  it('is tried again if a server is busy', () =>
     onAws(async (rig) => {
       const result = await interrupted(rig, 20, new Throttled('too many requests'));
       expect(result).toMatchObject({ end: 'interrupted', left: [] });
@@ -280,7 +280,7 @@ describe.each(['free', 'remove'] as const)('a cleanup whose request to %s fails'
       expect(rig.world.now() - before).toBeLessThan(8 * 60_000);
     }));
 
-  it('because a permission is missing is not tried again', () =>
+  it('is not tried again if a permission is missing', () =>
     onAws(async (rig) => {
       const result = await interrupted(rig, Infinity, new PermissionDenied('forbidden'));
       expect(result).toMatchObject({ calls: 1, left: [{ says: expect.stringContaining('forbidden') }] });

@@ -34,7 +34,7 @@ const plotOf = ({ proofs: _proofs, phases, triggers, steps, ends, release, begun
   release: release && { because: release.because, bootID: release.bootID },
 });
 
-/** Compares with an example. One that was deleted is written again. */
+/** Compares with an example. An example that was deleted is written again. */
 const isLikeExample = async (incident: Incident | null, name: string): Promise<void> => {
   const file = new URL(`examples/${name}.json`, import.meta.url);
   if (!existsSync(file)) await writeFile(file, text(incident));
@@ -48,7 +48,7 @@ const fenced = async () => {
 };
 
 describe('an incident', () => {
-  it('tells a fence from the event to the end, with every proof and every step', async () => {
+  it('describes a fence from the event to the end, with every proof and every step', async () => {
     const { incident, scene } = await fenced();
     await isLikeExample(incident, 'fence');
     expect(incident).toMatchObject({
@@ -61,7 +61,7 @@ describe('an incident', () => {
     expect(parseIncident(text(incident))).toEqual(incident);
   });
 
-  it('is completed by the release, which the run of another event brings', async () => {
+  it('is completed by the release, which the run of another event makes', async () => {
     const { incident, scene } = await fenced();
     startMachine(scene.world, scene.scene.holder);
     scene.world.advance(90_000);
@@ -71,7 +71,7 @@ describe('an incident', () => {
     expect(after.incident).toMatchObject({ id: FENCE, state: 'released', release: { because: { code: 'settled' } } });
   });
 
-  it('tells a refusal under an id that every run about this boot finds again', async () => {
+  it('describes a refusal with an id that every run about this boot finds again', async () => {
     const scene = stopped();
     const policy = { paused: 'network maintenance' };
     const { incident } = await record(scene, wentOff, null, { policy });
@@ -81,7 +81,7 @@ describe('an incident', () => {
     expect(incident).toMatchObject({ fence: null, state: 'refused', ends: [{ because: { code: 'paused' } }] });
   });
 
-  it('tells a fence whose Node was gone before, under an id made from the boot', async () => {
+  it('describes a fence whose Node was gone before, with an id made from the boot', async () => {
     const scene = nodeGone();
     const { incident, outcome } = await record(scene, wentOff);
     expect(outcome).toMatchObject({ outcome: 'fenced', record: null });
@@ -103,7 +103,7 @@ describe('an incident', () => {
   });
 });
 
-describe('runs of one incident', () => {
+describe('several runs of one incident', () => {
   it('are joined in any order, and each of them once', async () => {
     const { shown: first, scene } = await fenced();
     startMachine(scene.world, scene.scene.holder);
@@ -116,14 +116,14 @@ describe('runs of one incident', () => {
   });
 });
 
-describe('the text for a chat', () => {
+describe('the message for a chat', () => {
   const textOf = async (paused: string) => {
     const { incident } = await record(stopped(), wentOff, null, { policy: { paused } });
     const [message] = incident ? announcementsOf(null, incident) : [];
     return message?.texts.chat ?? '';
   };
 
-  it('has no lines and no markup from the words of others', async () => {
+  it('contains no line breaks and no markup from the words of others', async () => {
     const chat = await textOf('a & b\n<!channel>\u001B[2K');
     expect(chat.split('\n')).toHaveLength(3);
     expect(chat).toContain('a &amp; b &lt;!channel&gt; [2K');
@@ -141,18 +141,18 @@ describe('the text for a chat', () => {
     expect((await textOf(words)).split('\n')[1]).toContain(shown);
   });
 
-  it('has one mark-up of its own: its title', async () => {
+  it('has only its own markup: its title', async () => {
     expect((await textOf('a pause')).match(/\*/g)).toHaveLength(2);
   });
 });
 
 describe('the name of its object', () => {
-  it('holds cluster, Node, and id, each as one part', () => {
+  it('contains cluster, Node, and id, each as one part', () => {
     expect(objectNameOf({ cluster: 'eu/prod', node: 'node-1', id: 'f' })).toBe('incidents/eu%2Fprod/node-1/f.json');
     expect(objectNameOf({ cluster: null, node: null, id: 'f' })).toBe('incidents/-/-/f.json');
   });
 
-  it('differs from boot to boot', () => {
+  it('differs for each boot', () => {
     const boot = { cluster: 'prod', machine: 'i-1', generation: 'first' };
     expect(idWithoutFence(boot)).not.toBe(idWithoutFence({ ...boot, generation: 'second' }));
   });

@@ -2,11 +2,11 @@ import type { Announcement } from '../../incidents/announcement.ts';
 import { type Incident, parseIncident } from '../../incidents/incident.ts';
 import type { IncidentKeeper, StoredObject } from '../../incidents/keep.ts';
 
-/** A bucket and a topic in this process. It keeps the conditions of a write, as the clouds do. */
+/** A bucket and a topic in this process. It checks the conditions of a write, as the clouds do. */
 export interface MemoryKeeper {
   readonly keeper: IncidentKeeper;
   readonly incidents: () => readonly Incident[];
-  /** The names of the notes about what is still to be sent. */
+  /** The names of the notes about messages that are not sent yet. */
   readonly unsent: () => readonly string[];
   readonly told: Announcement[];
   /** The names of all objects. */

@@ -23,14 +23,14 @@ const readAll = async (
   return readIncidents(await source.list(signal), source, signal);
 };
 
-describe('incidents that are read back', () => {
-  it('are those in the objects; an object that has gone is none', async () => {
+describe('incidents that are read from their place', () => {
+  it('are those in the objects, and an object that is gone is none', async () => {
     const { incidents, damaged } = await readAll({ a: example('fence'), b: example('refusal'), gone: null });
     expect(incidents.map(({ state }) => state)).toEqual(['fenced', 'refused']);
     expect(damaged).toEqual([]);
   });
 
-  it('are joined if a copy lies beside them', async () => {
+  it('are joined if a copy of one is next to it', async () => {
     const { incidents } = await readAll({ early: example('fence'), late: example('fence-and-release') });
     expect(incidents).toMatchObject([{ state: 'released', ends: [{}, {}] }]);
   });
@@ -57,7 +57,7 @@ describe('an object that cannot be read', () => {
     ]);
   });
 
-  it('is not named if the time is up: nothing is read then', async () => {
+  it('is not named if the time is up, because then nothing is read', async () => {
     const signal = AbortSignal.abort(new Unavailable('the time is up'));
     await expect(readAll({ broken: new Error('aborted') }, signal)).rejects.toThrow('the time is up');
   });

@@ -22,7 +22,7 @@ const stepped = (step: StepReport['step'], target: string, at = NOW - 20_000): S
   message: null,
 });
 
-/** What a run shows that took one step before the mark, and that now waits. Its Node holds a volume. */
+/** What a run shows that took one step before the mark, and that now waits. Its Node has a volume. */
 const waitingAfter = async (step: StepReport) => {
   const scene = stopped();
   const { outcome } = await record(scene, sweepOccasion, null, { policy: { paused: 'maintenance' } });
@@ -52,7 +52,7 @@ describe('a run that waits without a fence', () => {
     expect(await waitingAfter(stepped('note-stopping', 'node/node-a'))).toBeNull();
   });
 
-  it('has fenced nothing if Kubernetes detaches the volumes while the Node stands', async () => {
+  it('has fenced nothing if Kubernetes detaches the volumes while the Node is there', async () => {
     const incident = await waitingAfter(stepped('power-off', 'machine/i-1'));
     if (!incident) throw new Error('a machine that was powered off leaves an incident');
     expect([incident.state, isWatched(incident)]).toEqual(['fencing', true]);

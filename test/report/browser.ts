@@ -5,14 +5,17 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
-/** A real browser for the tests of pages: the Chromium that .ci/install-chromium installs, or that CLOUDFENCE_CHROMIUM names. */
+/**
+ * A real browser for the tests of pages: the Chromium that .ci/install-chromium installs, or that CLOUDFENCE_CHROMIUM
+ * names.
+ */
 
 const installer = fileURLToPath(new URL('../../.ci/install-chromium', import.meta.url));
 
 /** Functions that run in the page. `page.evaluate` calls them by name. */
 const inPage = fileURLToPath(new URL('in-page.js', import.meta.url));
 
-/** No connection of its own: the machine may have no network, and tests need none. */
+/** No connections: the machine may have no network, and the tests need none. */
 const QUIET = [
   '--no-sandbox',
   '--disable-gpu',
@@ -22,7 +25,7 @@ const QUIET = [
   '--disable-sync',
 ];
 
-/** The installed one brings the libraries and the font that a bare machine lacks. */
+/** The installed one includes the libraries and the font that a bare machine lacks. */
 const bareMachine = (folder: string): Record<string, string> =>
   existsSync(path.join(folder, 'fonts.conf'))
     ? { LD_LIBRARY_PATH: path.join(folder, 'lib'), FONTCONFIG_FILE: path.join(folder, 'fonts.conf') }
@@ -37,11 +40,11 @@ export const startBrowser = async (): Promise<Browser> => {
 
 export interface OpenedPage {
   readonly page: Page;
-  /** What went wrong in it: messages of the console, errors, dialogs, and requests. */
+  /** What went wrong in the page: messages of the console, errors, dialogs, and requests. */
   readonly trouble: readonly string[];
 }
 
-/** Opens a page as a file, in light or dark. */
+/** Opens a page as a file, in light or dark mode. */
 export const openPage = async (
   browser: Browser,
   file: string,

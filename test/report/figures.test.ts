@@ -15,7 +15,7 @@ describe('a percentile', () => {
 });
 
 describe('the spread of a phase', () => {
-  it('counts only incidents in which both of its ends are known, and in the right order', () => {
+  it('includes only incidents in which both of its ends are known, and in the right order', () => {
     const some = [
       withPhases(fenced, 'a', { received: 2, proven: 3 }),
       withPhases(fenced, 'b', { received: 2, proven: 5 }),
@@ -81,7 +81,7 @@ describe('the summary of shadow mode', () => {
     });
   });
 
-  it('counts against the fences of the same place, on each cloud', () => {
+  it('compares with the fences of the same place, on each cloud', () => {
     const own = [20, 40, 90].map((s) => withPhases(fenced, `took ${s}`, { received: 5, running: 5 + s }));
     const unseen = { ...withPhases(fenced, 'unseen', { received: 5 }), phases: { ...fenced.phases, running: null } };
     const elsewhere = { ...withPhases(fenced, 'on gcp', { received: 5, running: 6 }), cloud: 'gcp' };
@@ -105,12 +105,12 @@ describe('the summary of shadow mode', () => {
     );
   });
 
-  it('counts an incident once: what it would have fenced is no refusal of a later run', () => {
+  it('counts an incident once: a later run that refuses does not count as a refusal', () => {
     const both = { ...imagined, state: 'refused' as const, ends: [...imagined.ends, ...kept.ends] };
     expect(shadowSummaryOf([both])).toMatchObject({ wouldFence: 1, refusals: [], notSeen: new Map([['watching', 1]]) });
   });
 
-  it('says in words what was observed and what was not, and against what it counts', () => {
+  it('says in words what was observed and what was not, and with what it compares', () => {
     const words = shadowStory(
       shadowSummaryOf([seenAfter('pods', { off: 0, received: 25, running: 400 }), imagined]),
     ).join(' ');
@@ -131,13 +131,14 @@ describe('the choice of incidents', () => {
   );
   it('finds every incident of a machine', () =>
     expect(selected(all, { ...wanted, target: refused.machine })).toHaveLength(3));
-  it('takes only what something happened to since then', () => {
+  it('includes only incidents to which something happened since then', () => {
     const since = Date.parse('2026-01-01T00:02:00.000Z');
     expect(selected(all, { ...wanted, since }).map(({ id }) => id)).toEqual([released.id]);
   });
-  it('takes only what shadow mode saw', () => expect(selected(all, { ...wanted, shadow: true })).toEqual([imagined]));
+  it('includes only what shadow mode saw', () =>
+    expect(selected(all, { ...wanted, shadow: true })).toEqual([imagined]));
 
-  it('reads only the objects whose names fit, if any does', () => {
+  it('reads only the objects whose names match, if any does', () => {
     const objects = ['incidents/c/node-1/f-1.json', 'incidents/c/node-2/f-2.json'].map((name, index) => ({
       name,
       written: index * 1_000,
@@ -153,7 +154,7 @@ describe('the choice of incidents', () => {
     ]);
   });
 
-  it('says so if there is nothing to tell about a target', () => {
+  it('says so if there is nothing to report about a target', () => {
     const report = reportOf([], { wanted: { ...wanted, target: 'node-x' } });
     expect(() => requireSome(report)).toThrow(/no incident of node-x in the folder incidents/);
     expect(() => requireSome(reportOf([]))).not.toThrow();

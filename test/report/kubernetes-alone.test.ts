@@ -19,7 +19,7 @@ const rowOf = (row: string) => {
 };
 
 it.each(kubernetesAlone.remedies)(
-  'the figures of "$row" are those that were measured',
+  'the numbers of "$row" are those that were measured',
   ({ row, label, ...figures }) => {
     expect(label).not.toBe('');
     expect(page).toContain(`| ${row} |`);
@@ -34,13 +34,13 @@ it('no remedy of the page is left out, except those with a proof or for comparis
   expect(kubernetesAlone.remedies.map(({ row }) => row)).toEqual(others);
 });
 
-it('names when and on what it was measured', () => {
+it('the text names when and on what the numbers were measured', () => {
   expect(page).toContain(`on ${kubernetesAlone.measured}.`);
   expect(page).toContain(`Kubernetes ${kubernetesAlone.kubernetes},`);
   expect(page).toContain(`within ${kubernetesAlone.watched} s.`);
 });
 
-it('the figure of a fence is the one that was measured', () => {
+it('the number for a fence is the one that was measured', () => {
   const { row, running } = kubernetesAlone.cloudfence;
   expect(rowOf(row).running).toBe(running);
 });

@@ -69,13 +69,13 @@ const opened = async <T>(name: string, theme: 'light' | 'dark', use: (page: Page
   }
 };
 
-/** Asks a function of in-page.js. */
+/** Calls a function of in-page.js. */
 const asked = (page: Page, call: string): Promise<unknown> => page.evaluate(`inPage.${call}`);
 
 const at = (page: Page, width: number): Promise<void> => page.setViewportSize({ width, height: 900 });
 
 describe('the page on a screen', () => {
-  it.each(everyWay)('fits at every width, and nothing goes wrong: $name, $theme', ({ name, theme }) =>
+  it.each(everyWay)('fits every width without errors: $name, $theme', ({ name, theme }) =>
     opened(name, theme, async (page) => {
       for (const width of [360, 768, 1280, 1600]) {
         await at(page, width);
@@ -90,7 +90,7 @@ describe('the page on a screen', () => {
     ['all', 'light', 1280],
     ['shadow', 'light', 1280],
     ['none', 'dark', 360],
-  ] as const)('has no barrier that axe finds: %s, %s, %i px', (name, theme, width) =>
+  ] as const)('has no accessibility problem that axe finds: %s, %s, %i px', (name, theme, width) =>
     opened(name, theme, async (page) => {
       await at(page, width);
       await page.evaluate(axe.source);
@@ -105,7 +105,7 @@ describe('the timeline', () => {
     [740, 'narrow'],
     [768, 'wide'],
     [1280, 'wide'],
-  ])('can be read at %i px: no word is small, cut, or over another or a bar', (width, kind) =>
+  ])('can be read at %i px: no word is small, cut off, or on top of another word or a bar', (width, kind) =>
     opened('all', 'light', async (page) => {
       await at(page, width);
       expect(await asked(page, `chartTrouble('${kind}')`)).toEqual([]);
@@ -118,7 +118,7 @@ describe('the timeline', () => {
 });
 
 describe('the keyboard', () => {
-  it('reaches each link and each part, and shows where it is', () =>
+  it('reaches each link and each part, and shows the focus', () =>
     opened('all', 'light', async (page) => {
       const wanted = Number(await asked(page, 'toFocus()'));
       const seen: unknown[] = [];
@@ -130,7 +130,7 @@ describe('the keyboard', () => {
       expect(new Set(seen)).toEqual(new Set(['A', 'SUMMARY']));
     }));
 
-  it('opens a part, and a link to evidence opens the part that holds it', () =>
+  it('opens a part, and a link to evidence opens the part that contains it', () =>
     opened('all', 'light', async (page) => {
       const part = page.locator('details').first();
       await part.locator('summary').focus();

@@ -34,7 +34,7 @@ describe('the page of one incident', () => {
     expect(words).toContain('New pod running not observed: no run and no sweep saw it so far');
   });
 
-  it('leads from each phase and each step to the evidence behind it', () => {
+  it('links each phase and each step to its evidence', () => {
     const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
     const links = [...page.matchAll(/href="#([^"]+)"/g)].map(([, to]) => to);
     expect(links.length).toBeGreaterThan(10);
@@ -43,7 +43,7 @@ describe('the page of one incident', () => {
     expect(words).toContain('00000000-0000-4000-b000-000000000008');
   });
 
-  it('shows what Kubernetes takes without Cloudfence, and where the figures come from', () => {
+  it('shows what Kubernetes does without Cloudfence, and where the numbers come from', () => {
     expect(words).toContain('Kubernetes alone > 10 min 20 s not seen');
     expect(words).toContain('docs/recovery.md');
   });
@@ -62,7 +62,7 @@ describe('the page of several incidents', () => {
     expect(words).toContain('5 incidents');
   });
 
-  it('names what cannot be read, and how to mend it', () => {
+  it('names what cannot be read, and how to correct it', () => {
     const damaged = [{ name: 'incidents/a.json', what: 'it is empty', remedy: 'copy the object again' }];
     const report = reportOf([refused], { damaged });
     for (const text of [wordsOf(reportPage(report)), reportMarkdown(report)])

@@ -11,7 +11,7 @@ describe('the timeline as a picture', () => {
   it('is the one in README.md; `-u` writes it again', () =>
     expect(picture).toMatchFileSnapshot('../../docs/timeline.svg'));
 
-  it('is well-formed, and holds no name', () => {
+  it('is well-formed, and contains no name', () => {
     expect(XMLValidator.validate(picture)).toBe(true);
     expect(picture).not.toContain(released.machine);
     expect(picture).not.toContain(released.node);
@@ -32,7 +32,7 @@ describe('times in words', () => {
     [-1_000, '−1.00 s'],
   ])('%i ms is %s', (ms, says) => expect(duration(ms)).toBe(says));
 
-  it('an axis has round marks, and few of them', () => {
+  it('an axis has few and round marks', () => {
     expect(ticks(29_400, 6).map(tickText)).toEqual(['0', '5 s', '10 s', '15 s', '20 s', '25 s']);
     expect(ticks(660_000, 6).map(tickText)).toEqual(['0', '2 min', '4 min', '6 min', '8 min', '10 min']);
     for (const span of [100, 5_000, 400_000, 86_400_000, 3e9]) expect(ticks(span, 5).length).toBeLessThanOrEqual(6);

@@ -44,7 +44,7 @@ export const withPhases = (
   return { ...incident, id, fence: id, phases: { ...incident.phases, off, ...phases } };
 };
 
-/** What a tenant may put into a name, or a machine into its evidence. */
+/** What a tenant may write into a name, or a machine into its evidence. */
 export const HOSTILE: readonly { readonly called: string; readonly text: string }[] = [
   { called: 'a script', text: '</script><script>alert(1)</script>' },
   { called: 'an SVG', text: '</style><svg onload=alert(1)>' },
@@ -63,7 +63,7 @@ export const HOSTILE: readonly { readonly called: string; readonly text: string 
   { called: 'Markdown', text: '| a | b |\n# heading\n[link](javascript:alert(1)) `code`' },
 ];
 
-/** Returns the incident with that text wherever an incident holds a text of others. */
+/** Returns the incident with this text wherever an incident contains a text of others. */
 export const tainted = (incident: Incident, text: string): Incident => ({
   ...incident,
   node: text,
