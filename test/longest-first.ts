@@ -1,7 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Files that take half a minute or more, or much processor time, the longest first. Others start after these have started.
+ * Files that take half a minute or more, or much processor time, the longest first. Others start after these have
+ * started.
  */
 const LONG: readonly string[] = [
   'control-plane/scenarios/many-at-once.e2e',
@@ -46,7 +47,7 @@ const rank = ({ moduleId }: TestSpecification): number => {
   return at === -1 ? LONG.length : at;
 };
 
-/** Runs the slowest files first. In a fresh checkout, the test runner does not know yet how long a file takes. */
+/** Runs the slowest files first. In a new checkout, the test runner does not know yet how long a file takes. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));

@@ -6,7 +6,7 @@ const never = new AbortController().signal;
 /** A permit that does not end. */
 export const granted: Permit = { check: () => undefined, ended: never };
 
-/** A permit that has ended by the clock. Its signal is still to come. */
+/** A permit that has ended by the clock. Its signal has not aborted yet. */
 export const expired: Permit = {
   check: () => {
     throw new ProofExpired('too late');
@@ -14,7 +14,7 @@ export const expired: Permit = {
   ended: never,
 };
 
-/** By a clock that the test moves and that runs no timers. */
+/** Uses a clock that the test moves and that runs no timers. */
 export const grantedUntil = (expires: number, mono: () => number): Permit =>
   permitUntil(expires, { now: () => ({ mono: mono() }), timeout: () => never });
 

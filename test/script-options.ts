@@ -1,13 +1,13 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 
-/** The options of the npm scripts that are no suites, such as `npm run mutate`. */
+/** The options of the npm scripts that are not test suites, such as `npm run mutate`. */
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 type Values<T extends Options> = ReturnType<typeof parseArgs<{ options: T }>>['values'];
 
 const WRONG_USAGE = 2;
 
-/** Ends the process with the usage: after `--help` on stdout, and otherwise with what is wrong on stderr. */
+/** Ends the process with the usage: on stdout after `--help`, and otherwise on stderr with what is wrong. */
 const showUsage = (usage: string, wrong: string | null): never => {
   if (wrong === null) console.log(usage);
   else console.error(`${wrong}\n\n${usage}`);

@@ -9,7 +9,10 @@ declare module 'vitest' {
 
 const SHARE = 5;
 
-/** How often a property is tried: fully in the project `thorough`, a fifth in `npm test`. The seed is the same. */
+/**
+ * How often a property is tried: all times in the project `thorough`, a fifth of them in `npm test`. The seed is the
+ * same.
+ */
 export const runsOf = (full: number): number => (inject('thorough') ? full : Math.ceil(full / SHARE));
 
 /** All of them in the project `thorough`. In `npm test`, every fifth, starting with the first. */

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([door.close(), arm.close()]));
 
-/** Tokens that this cluster accepts, although no Azure issued them. */
+/** Tokens that this cluster accepts, although Azure did not issue them. */
 const credential = { getToken: async () => ({ token: FENCE_TOKEN, expiresOnTimestamp: Number.MAX_SAFE_INTEGER }) };
 const accessOf = (subscription: string | null): CloudAccess =>
   azureAccess({ credential, endpoint: arm.url, subscription, now: () => 0 });
@@ -92,6 +92,6 @@ it.each([
   '- long text\n'.repeat(200_000),
   'clusters: []',
   'clusters: [{ cluster: { server: "http://x", certificate-authority-data: "" } }]',
-])('a kubeconfig %.40j of a cloud is refused', async (text) => {
+])('a kubeconfig %.40j from a cloud is rejected', async (text) => {
   await expect(parseApiServer(text, 'AKS')).rejects.toThrow(Unavailable);
 });

@@ -7,7 +7,7 @@ import { parseConfiguration } from '../../config/configuration-text.ts';
 import { adminOf, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { NODES, unhurried } from '../contract/cluster/harness.ts';
 
-/** An API server behind a real socket, and the access to it by an entry of the configuration. */
+/** An API server behind a real socket, and the access to it from an entry of the configuration. */
 
 export const server = sandboxServer();
 

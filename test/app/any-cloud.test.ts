@@ -11,7 +11,7 @@ import { granted } from '../permits.ts';
 
 const never = () => Promise.reject(new Error('nobody asked for this'));
 
-/** A cloud whose machines are named after it. It reads a guest's ID in its own way. */
+/** A cloud whose machines are named after it. It reads the ID of a guest in its own way. */
 const named = (name: string, incarnationsOf: CloudPlugin['immutableIdsOf'] = () => []): CloudPlugin => ({
   name,
   machineOf: ({ source, value }) => (source === 'providerID' && value.startsWith(`${name}:`) ? value : null),
@@ -38,7 +38,7 @@ const SET = 'moon:set';
 const MOON = 'moon:1';
 const STAR = 'star:1';
 
-/** Clouds that remember which of them were opened and looked at. */
+/** Clouds that remember which of them were opened, and at what they looked. */
 const clouds = (broken: readonly string[] = []) => {
   const opened: string[] = [];
   const seen: Record<string, readonly MachineId[]> = {};
@@ -79,7 +79,7 @@ const clouds = (broken: readonly string[] = []) => {
 };
 
 describe('several clouds as one', () => {
-  it('ask each cloud only for its own machines and open no other', async () => {
+  it('ask each cloud only about its own machines, and open no other', async () => {
     const { kit, opened, seen } = clouds(['moon']);
     const facts = await kit.cloud.look([STAR, SUN], { disks: true }, patient());
     expect(facts.map(({ machine }) => machine).toSorted()).toEqual([STAR, SUN]);
@@ -89,13 +89,13 @@ describe('several clouds as one', () => {
     });
   });
 
-  it('answer for no machine if one cloud gives no answer', async () => {
+  it('answer about no machine if one cloud gives no answer', async () => {
     await expect(clouds(['moon']).kit.cloud.look([MOON, SUN], { disks: true }, patient())).rejects.toBeInstanceOf(
       InvalidConfiguration,
     );
   });
 
-  it('do not know an id that belongs to no cloud, and act on nothing', async () => {
+  it('do not know an id that belongs to no cloud, and do nothing for it', async () => {
     const { kit, opened } = clouds();
     expect(await kit.cloud.look(['garbled'], { disks: true }, patient())).toMatchObject([
       { machine: 'garbled', power: 'unknown' },
@@ -105,7 +105,7 @@ describe('several clouds as one', () => {
     expect(opened).toEqual([]);
   });
 
-  it('ask only the cloud of the disks for their holders, and only a cloud that can tell', async () => {
+  it('ask only the cloud of the disks about their holders, and only if that cloud can tell', async () => {
     const { kit, opened } = clouds();
     const volumes = ['moon', 'sun', 'elsewhere'].map((driver) => ({ driver, handle: 'disk' }));
     expect(await kit.cloud.holders?.(volumes, patient())).toEqual([{ disk: 'disk', by: [MOON] }]);
@@ -119,7 +119,7 @@ describe('several clouds as one', () => {
     expect(await clouds().kit.expand?.([SUN, SET], patient())).toEqual([SUN, MOON, 'moon:2']);
   });
 
-  it('are tried where Nodes name their machines, and the likeliest cloud where no Node does', async () => {
+  it('are tried if Nodes name their machines, and only the likeliest cloud is tried if no Node does', async () => {
     const where = async (machines: readonly MachineId[]) =>
       (await clouds().kit.probesOfMachines?.(machines))?.map((probe) => probe.where);
     expect([await where([MOON]), await where([STAR, SUN]), await where([])]).toEqual([
@@ -170,7 +170,7 @@ describe('a run about one machine', () => {
     expect(reading?.diskOf({ driver: 'sun', handle: 'd' })).toBe(`${SUN} d`);
   });
 
-  it('learns of an unserved place from its own cloud once that was asked', async () => {
+  it('learns from its own cloud, once that was asked, that an account or region is not served', async () => {
     const { kit } = clouds();
     const source = { source: 'providerID', driver: null, value: STAR } as const;
     const reading = kit.cloud.identityRulesFor?.(STAR);
@@ -180,7 +180,7 @@ describe('a run about one machine', () => {
     expect(reading?.unservedScope({ ...source, value: 'nobodys' })).toBeNull();
   });
 
-  it('does not take another cloud’s reading of its Node for a contradiction', () => {
+  it('does not treat another cloud’s reading of its Node as a contradiction', () => {
     const uuid = 'a1b2c3d4-e5f6-4718-8a9b-000000000001';
     const identitySources = [
       { source: 'providerID', driver: null, value: STAR },

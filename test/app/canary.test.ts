@@ -17,8 +17,8 @@ import { FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.
 import { unhurried } from '../contract/cluster/harness.ts';
 
 /**
- * A token is planted wherever one may be, and must not come out anywhere: in no message, in no cause, and on no wire
- * that others read.
+ * A token is planted wherever a token may be, and must not come out anywhere: in no message, in no cause, and on no
+ * connection that others can read.
  */
 const CANARY = 'eyJhbGciOiJ-canary-7f3a91';
 
@@ -56,9 +56,7 @@ const nobody = () => Promise.reject(new Error('no cloud is needed'));
 const open = (entry: ClusterEntry, secret = '') =>
   connectCluster(entry, { managedCluster: nobody, secret: async () => secret }, unhurried());
 
-/**
- * Returns the error of one request, or of the access before it, with everything that could ever be printed about it.
- */
+/** Returns the error of one request, or of the access before it, with everything that could be printed about it. */
 const failureOf = async (
   entry: ClusterEntry,
   secret = '',
@@ -108,7 +106,7 @@ describe('a credential plugin', () => {
     expect(String(error)).toContain('plugin nowhere of kubeconfig user u cannot be started (ENOENT): install it');
   });
 
-  it('starts for no connection that is made ahead', async () => {
+  it('is not started for a connection that is opened ahead', async () => {
     const started = path.join(folder, 'started');
     const script = `require('node:fs').writeFileSync(${JSON.stringify(started)}, '')`;
     const opened = await open(await inFile(kubeconfig(authority(), plugin(script))));
@@ -119,7 +117,7 @@ describe('a credential plugin', () => {
     await opened.close();
   });
 
-  it('that works is used from a file', async () => {
+  it('is used from a file if it works', async () => {
     const script = `process.stdout.write(JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token: '${FENCE_TOKEN}' } }))`;
     const opened = await open(await inFile(kubeconfig(authority(), plugin(script))));
     expect(await opened.cluster.identify('nobody', unhurried())).toBeNull();
@@ -150,7 +148,7 @@ describe('a kubeconfig from a secret', () => {
     expect(text).not.toContain('7f3a91');
   });
 
-  it('with everything that it needs is used', async () => {
+  it('is used if it contains everything that it needs', async () => {
     const opened = await open(secret, kubeconfig(authority(), { token: FENCE_TOKEN }));
     expect(await opened.cluster.identify('nobody', unhurried())).toBeNull();
     await opened.close();
@@ -162,7 +160,7 @@ describe('plain http', () => {
     ['a token', { token: CANARY }],
     ['a password', { username: 'u', password: CANARY }],
     ['a plugin', plugin(`process.stdout.write('${CANARY}')`)],
-  ])('is refused with %s, even if the kubeconfig skips the verification', async (_, user) => {
+  ])('is rejected with %s, even if the kubeconfig skips the verification', async (_, user) => {
     for (const skips of [{}, { 'insecure-skip-tls-verify': true }]) {
       const { error, text } = await failureOf(
         await inFile(kubeconfig({ server: 'http://10.9.8.7:8080', ...skips }, user)),
@@ -174,7 +172,7 @@ describe('plain http', () => {
   });
 
   it.each(['http://localhost.example.org', 'http://127.0.0.1.example.org:80', 'HTTP://10.9.8.7'])(
-    'to %s is not local',
+    'to %s does not count as local',
     async (server) => {
       const { text } = await failureOf(
         { name: 'c', secret: 'arn:aws:secretsmanager:eu-west-1:111122223333:secret:k' },
@@ -185,7 +183,7 @@ describe('plain http', () => {
     },
   );
 
-  it('to this machine through a proxy is not local either', async () => {
+  it('to this machine through a proxy does not count as local', async () => {
     const { text } = await failureOf(
       await inFile(
         kubeconfig(
@@ -263,11 +261,11 @@ describe('a configuration that contains a token', () => {
       'is not valid YAML',
       `clusters:\n  - name: c\n    kubeconfig: |\n     users: [{user: {token: ${CANARY}}}]\n   bad: "${CANARY}\n`,
     ],
-    ['has an alias in place of a token', `pause: *${CANARY}\n`],
+    ['has an alias instead of a token', `pause: *${CANARY}\n`],
     ['has a line without its space', `{ token:${CANARY}: 1 }\n`],
-    ['has a token in place of a list', `clusters: ${CANARY}\n`],
+    ['has a token instead of a list', `clusters: ${CANARY}\n`],
     ['uses the token as an unknown key', `clusters: [{ name: c, token: ${CANARY} }]\n`],
-  ])('%s: its error does not show the token', (_, text) => {
+  ])('%s: the error does not show the token', (_, text) => {
     const read = (): unknown => {
       try {
         return parseConfiguration(text, 'cf.yaml');

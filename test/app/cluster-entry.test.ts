@@ -20,7 +20,7 @@ describe('the access to a cluster', () => {
     expect(cloudOfEntry(entryIn(entry))).toBe(cloud);
   });
 
-  it('is requested from the cloud that keeps it, whichever cloud the machines are of', async () => {
+  it('is requested from the cloud that keeps it, whichever cloud has the machines', async () => {
     const asked: string[] = [];
     const told = (cloud: string): CloudAccess => {
       const tell = async (): Promise<never> => {

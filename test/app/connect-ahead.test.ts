@@ -23,14 +23,14 @@ it.each([
   [2, [4, 4]],
   [8, [1, 1, 1, 1, 1, 1, 1, 1]],
   [9, []],
-])('opens eight connections ahead in all: with %i clusters, %j', (clusters, expected) => {
+])('opens eight connections ahead in total: with %i clusters, %j', (clusters, expected) => {
   const counts: number[] = [];
   const connect = async (count: number): Promise<void> => void counts.push(count);
   connectClustersAhead(Array.from({ length: clusters }, () => ({ connect })));
   expect(counts).toEqual(expected);
 });
 
-it('connects, asks nothing, and does not connect again while the connections stand', async () => {
+it('connects, asks nothing, and does not connect again while the connections are open', async () => {
   const [cluster] = opened(kubeconfigFor(door.url, door.caData));
   await cluster?.connect(3);
   await cluster?.connect(3);
@@ -54,7 +54,7 @@ it.each([
 const openedBy = (managedCluster: typeof never, signal = new AbortController().signal) =>
   openClusters([{ name: 'prod', eks: {} }], { ...access, managedCluster }, signal);
 
-it('a cluster that could not be opened ahead is opened by the call that needs it, and by no question before', async () => {
+it('a cluster that could not be opened ahead is opened by the call that needs it, and not before', async () => {
   let asked = 0;
   const [cluster] = openedBy(() => {
     asked += 1;

@@ -4,7 +4,7 @@ import { aws } from '../../providers/aws/plugin/register.ts';
 import { azure } from '../../providers/azure/plugin/register.ts';
 import { gcp } from '../../providers/gcp/plugin/register.ts';
 
-/** The real readers together: none may read another cloud's events as its own. */
+/** The real readers together: none of them may read an event of another cloud as its own. */
 
 const EC2 = 'i-0123456789abcdef0';
 const VM = '/subscriptions/s/resourcegroups/g/providers/microsoft.compute/virtualmachines/v';

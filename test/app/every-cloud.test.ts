@@ -4,7 +4,10 @@ import { readEventOfAnyCloud } from '../../app/any-cloud.ts';
 import { registeredClouds } from '../../app/clouds.ts';
 import { sample, samplesOf } from '../functions/samples.ts';
 
-/** What holds for each cloud of the list in app/clouds.ts, and between them. A new cloud is tested by its line there. */
+/**
+ * What holds for each cloud in the list of app/clouds.ts, and between them. The line of a new cloud in that list
+ * makes these tests include it.
+ */
 
 const clouds = await registeredClouds();
 
@@ -26,7 +29,7 @@ describe.each(clouds)('$name', ({ name, readHints, ownsId, machineOf }) => {
     expect(samplesOf(name).flatMap((file) => readHints(sample(name, file)).hints)).not.toEqual([]);
   });
 
-  /** An event may also name what is no machine, such as a scale set. */
+  /** An event may also name something that is not a machine, such as a scale set. */
   it('reads the bare id of a machine as a providerID, because a person may type it', () => {
     const ids = samplesOf(name).flatMap((file) => readHints(sample(name, file)).hints.map(({ machine }) => machine));
     const read = ids.map((value) => machineOf({ source: 'providerID', driver: null, value }));
@@ -34,7 +37,7 @@ describe.each(clouds)('$name', ({ name, readHints, ownsId, machineOf }) => {
     for (const [index, machine] of read.entries()) expect([ids[index], null]).toContain(machine);
   });
 
-  it('is given malformed answers, and its functions run the contract, if it has functions', () => {
+  it('is tested with malformed answers, and its functions run the contract, if it has functions', () => {
     const needed = [
       `test/providers/${name}/malformed.test.ts`,
       ...(existsSync(`functions/${name}`) ? [`test/contract/functions/${name}.test.ts`] : []),
@@ -42,5 +45,7 @@ describe.each(clouds)('$name', ({ name, readHints, ownsId, machineOf }) => {
     expect(needed.filter((file) => !existsSync(file))).toEqual([]);
   });
 
-  it.each(['', 'node-1', 'toString'])('owns no id that is none: %j', (id) => expect(ownsId(id)).toBe(false));
+  it.each(['', 'node-1', 'toString'])('does not claim an id that is not its own: %j', (id) =>
+    expect(ownsId(id)).toBe(false),
+  );
 });

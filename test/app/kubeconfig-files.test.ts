@@ -57,7 +57,7 @@ describe('a kubeconfig in a file', () => {
   });
 
   it.each(['', 'users: [{ token: my-secret }'])(
-    'that is not a kubeconfig is reported by path, without its content: %j',
+    'that is not a kubeconfig is reported by its path, without its content: %j',
     async (content) => {
       const file = path.join(folder, 'broken');
       await writeFile(file, content);

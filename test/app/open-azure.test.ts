@@ -30,7 +30,7 @@ describe('Azure as configured', () => {
     expect(await kit.cloud.look(machines, { disks: false }, patient())).toMatchObject([{ machine, power: 'running' }]);
   });
 
-  it('reports how far its role reaches, as far as Azure answers without side effects', async () => {
+  it('reports how far its role reaches, if Azure answers that without side effects', async () => {
     const { kit } = await opened();
     expect(await kit.probes[0]?.ask(patient())).toMatch(/can read machines and disks in the whole subscription/);
     await door?.close();
@@ -38,7 +38,7 @@ describe('Azure as configured', () => {
     expect(await narrow.kit.probes[0]?.ask(patient())).toMatch(/cannot read the whole subscription/);
   });
 
-  it('asks which orders it may give, and reports if it may not ask', async () => {
+  it('asks which calls it may make, and reports if it may not ask', async () => {
     const { kit, machine, world } = await opened();
     const orders = () =>
       kit.probes[0]?.destructiveCalls(

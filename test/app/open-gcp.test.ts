@@ -12,7 +12,7 @@ afterAll(door.close);
 
 const kit = await openGcp({ endpoint: door.url, newRequestId: requestIds() });
 
-it('looks at machines behind another endpoint and reads their events', async () => {
+it('looks at machines at another endpoint, and reads their events', async () => {
   expect(await kit.cloud.look([machine], { disks: false }, patient())).toMatchObject([{ machine, power: 'running' }]);
   expect(kit.readHints({ instance: machine })).toMatchObject({ hints: [{ machine }] });
 });
@@ -29,7 +29,7 @@ it('checks each project by one of its machines once one is known', async () => {
   expect(await probes[0]?.ask(patient())).toMatch(/and its disks \(running\)/);
 });
 
-it('asks which orders it may give on a machine and its disk', async () => {
+it('asks which calls it may make on a machine and its disk', async () => {
   const holder = addInstance(world);
   const disk = addDisk(world, {}, { instance: holder });
   const orders = async () =>

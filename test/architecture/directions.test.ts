@@ -3,7 +3,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
-/** Checks the rooms of the design and the directions between them against the import lines of every file. */
+/** Checks the directories of the design and the directions between them with the import lines of every file. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -55,21 +55,21 @@ const isLocal = ({ to }: Import): boolean => rooms.some((name) => to.startsWith(
 const inWords = ({ from, to }: Import): string => `${from} → ${to}`;
 const breaking = (rule: (one: Import) => boolean): readonly string[] => all.filter((one) => !rule(one)).map(inWords);
 
-describe('directions of the rooms', () => {
+describe('directions between directories', () => {
   it('finds import lines to check', () => expect(all.length).toBeGreaterThan(300));
 
   const allowed: Readonly<Record<string, readonly string[]>> = {
     fencing: ['fencing'],
     // Why a pod waits. The clouds and the clusters return its facts.
     diagnosis: ['diagnosis', 'fencing'],
-    // A rehearsal with a real machine. The clouds and the clusters return its facts.
+    // A trial with a real machine. The clouds and the clusters return its facts.
     drill: ['drill', 'fencing'],
-    // What happened to a machine, for people and for later.
+    // The stored history of a machine, for people.
     incidents: ['incidents', 'fencing'],
     // What people read about incidents.
     report: ['report', 'incidents', 'fencing'],
-    // What holds a destructive call back on its way to the wire. It is the same for every cloud and for Kubernetes, so
-    // it belongs to none.
+    // What holds a destructive call back until it is sent. It is the same for every cloud and for Kubernetes, so it
+    // belongs to none.
     transport: ['transport', 'fencing'],
     providers: ['providers', 'diagnosis', 'drill', 'fencing', 'incidents', 'transport'],
     kubernetes: ['kubernetes', 'diagnosis', 'drill', 'fencing', 'incidents', 'transport'],
@@ -117,7 +117,7 @@ describe('directions of the rooms', () => {
     ).toEqual([]);
   });
 
-  it('a cloud is named only in its own folder, the list of clouds, its entry points, its infrastructure, and the demo', () => {
+  it('a cloud is named only in its folder, the list of clouds, its entry points, its infra, and the demo', () => {
     const doors = (to: string) => {
       const [, cloud = ''] = to.split('/');
       if (isShared(to)) return [''];
@@ -206,8 +206,8 @@ const code = (file: string): string =>
 const holding = (pattern: RegExp, files: readonly string[]): readonly string[] =>
   files.filter((file) => pattern.test(code(file)));
 
-describe('what stays in one place', () => {
-  it('the environment is read in one file', () =>
+describe('what is in only one place', () => {
+  it('only one file reads the environment', () =>
     expect(holding(/process\.env/, sources)).toEqual(['config/environment.ts']));
   it('fencing, diagnosis, providers, and their transport take time and randomness as arguments', () => {
     const files = sources.filter((file) =>

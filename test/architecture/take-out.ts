@@ -38,7 +38,7 @@ const importsIn = (folder: string, file: string): readonly string[] =>
     path.join(path.dirname(file), to),
   );
 
-/** Returns the tests that import what is gone, and the files that import those. */
+/** Returns the tests that import what is gone, and the files that import those tests. */
 const orphaned = (folder: string, left: ReadonlySet<string>): readonly string[] => {
   const tests = [...left].filter((file) => file.startsWith('test/') && file.endsWith('.ts'));
   const lost = tests.filter((file) => importsIn(folder, file).some((to) => !left.has(to)));
@@ -53,7 +53,7 @@ export interface WithoutCloud {
   readonly alongside: readonly string[];
 }
 
-/** The installed packages are linked last, so that nothing here can reach them. */
+/** The installed packages are linked last, so that nothing in this function can reach them. */
 export const copyWithout = (root: string, words: readonly string[]): WithoutCloud => {
   const folder = copyOf(root);
   const remove = (files: readonly string[]): void => files.forEach((file) => rmSync(path.join(folder, file)));

@@ -11,13 +11,13 @@ import { cloudsOnThePage } from './the-page.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** On a busy machine (ms). */
 const LONG = 600_000;
-/** Someone may have removed a cloud for good. */
+/** Someone may have removed a cloud permanently. */
 const here = cloudsOnThePage(root).filter(({ words }) =>
   words.some((word) => existsSync(path.join(root, 'providers', word))),
 );
 
 /**
- * Tests of the places where the clouds meet: they are distinguished, read, opened, packaged, and played there. Includes
+ * Tests of the places where the clouds meet: where they are distinguished, read, opened, packaged, and played. Includes
  * the contracts of the remaining clouds.
  */
 const MEETINGS = [
@@ -50,14 +50,14 @@ describe.each(here)('without $name', ({ words, playedOnIt }) => {
   });
   afterAll(() => rmSync(without.folder, { recursive: true, force: true }));
 
-  it('no test is lost except its own', () => {
+  it('loses only the tests of that cloud', () => {
     expect(without.alongside.filter((file) => !playedOnIt.some((folder) => file.startsWith(`${folder}/`)))).toEqual([]);
   });
 
-  it('everything else compiles', async () => expect(await said('tsc', ['-p', '.'], without.folder)).toBe(''));
+  it('the rest still compiles', async () => expect(await said('tsc', ['-p', '.'], without.folder)).toBe(''));
 
   it(
-    'everything else works as before where the clouds meet',
+    'the rest still works where the clouds meet',
     async () => {
       expect(
         await said(

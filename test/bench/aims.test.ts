@@ -41,7 +41,7 @@ describe('the aim that only the number of pages adds calls', () => {
       { 'GET nodes': 3, 'LIST leases, page': 2, 'LIST pods of one namespace': 1, 'LIST pods, page': 1 },
       'LIST pods, page',
     ],
-  ])('is missed by %s and says so', (_, calls, wrong) => {
+  ])('is missed because of %s, and says so', (_, calls, wrong) => {
     expect(aim(calls)).toMatch(new RegExp(`^aim missed: .* but for: ${wrong}$`));
   });
 });

@@ -3,8 +3,8 @@ import type { Question } from './scenes.ts';
 import { callsIn, grouped } from './table.ts';
 
 /**
- * The memory (MB of RSS) that a larger cluster may take beyond the smallest one: V8's young generation, and one page
- * with its models.
+ * The memory (MB of RSS) that a larger cluster may need beyond the smallest one: the young generation of V8, and one
+ * page with its models.
  */
 const BOUNDED_MB = 64;
 

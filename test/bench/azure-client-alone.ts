@@ -3,7 +3,7 @@ import { DefaultAzureCredential } from '@azure/identity';
 
 const endpoint = process.env['CLOUDFENCE_AZURE_ENDPOINT'] ?? '';
 
-/** The least that a question to Azure needs: the SDK's client, with one token. Nothing of Cloudfence is loaded. */
+/** The least that a call to Azure needs: the client of the SDK, with one token. Nothing of Cloudfence is loaded. */
 export const handler = ({ machine }: { readonly machine: string }) => {
   const [, , subscription = '', , group = '', , , , set = '', , instance = ''] = machine.split('/');
   const client = new ComputeManagementClient(new DefaultAzureCredential(), subscription, { endpoint });

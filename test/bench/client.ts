@@ -16,7 +16,8 @@ import { paceFrom, type Pace } from './pace.ts';
 import { watchMemory } from './peak.ts';
 
 /**
- * The benchmark's other process: Cloudfence with its real adapters, so that its cost does not include the sandbox's.
+ * The other process of the benchmark: Cloudfence with its real adapters, so that its cost does not include that of the
+ * sandbox.
  */
 
 /** The duration of a call (ms of virtual time). */
@@ -24,7 +25,7 @@ const API_CALL_TAKES = 8;
 const EC2_CALL_TAKES = 80;
 const RUN_LASTS_MS = 300_000;
 
-/** The size of the cluster refuses no fence of a sweep, so all sizes have the same work. */
+/** The size of the cluster prevents no fence of a sweep, so all sizes have the same work. */
 const policy = { ...defaultPolicy, cap: { share: 1, atOnce: 1 } };
 
 const clusterAt = (

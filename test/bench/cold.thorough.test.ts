@@ -2,7 +2,10 @@ import { expect, it } from 'vitest';
 import { benchedClouds, loadBenched } from './clouds.ts';
 import { coldStart } from './cold.ts';
 
-/** Modules of Node that only a property of another module, or a global, loads. Google's library needs `Headers`, and so undici. */
+/**
+ * Modules of Node.js that are loaded only by a property of another module, or by a global. Google's library needs
+ * `Headers`, and therefore undici.
+ */
 const UNUSED = [
   'internal/deps/undici/undici',
   'internal/util/parse_args/parse_args',
@@ -12,8 +15,8 @@ const UNUSED = [
 const needed: Readonly<Record<string, readonly string[]>> = { gcp: ['internal/deps/undici/undici', 'http2'] };
 
 /**
- * The most that a packaged function may load before its first call leaves. Lower a number when it needs less.
- * `npm run bench -- --cold` measures the times.
+ * The most that a packaged function may load before its first call is sent. Lower a number when it needs less. `npm run
+ * bench -- --cold` measures the times.
  */
 const most: Readonly<Record<string, { readonly files: number; readonly bytes: number }>> = {
   aws: { files: 25, bytes: 475_000 },
@@ -22,7 +25,7 @@ const most: Readonly<Record<string, { readonly files: number; readonly bytes: nu
 };
 
 it.each(benchedClouds)(
-  'the first call on %s leaves before anything is loaded that its answer does not need',
+  'the first call on %s is sent before anything is loaded that its answer does not need',
   async (name) => {
     const cloud = await loadBenched(name);
     const { functions, close } = await cloud.packaged();

@@ -9,9 +9,9 @@ import type { Deployed } from './deployed.ts';
 import { askAlone, type BenchedCloud, fenceOnce, isKubernetesPart, median } from './functions.ts';
 
 /**
- * What a packaged function does until its first call leaves. The time counts from the moment at which the platform begins
- * to load the function's code, and ends when the call is handed to its connection, which may still have to be opened.
- * The start of Node.js itself comes before, and belongs to the platform.
+ * What a packaged function does until its first call is sent. The time counts from the moment at which the platform
+ * begins to load the code of the function. It ends when the call is passed to its connection, which may still have to
+ * be opened. The start of Node.js itself comes before that, and belongs to the platform.
  */
 export interface ColdStart {
   readonly host: string;
@@ -25,7 +25,7 @@ export interface ColdStart {
   readonly withKubernetes: boolean;
   /** The questions whose answers arrive before it is loaded. */
   readonly answeredBefore: readonly string[];
-  /** The programs that the fence started, which take longer than anything else. */
+  /** The programs that the fence started. They take longer than anything else. */
   readonly programs: readonly string[];
 }
 
@@ -65,7 +65,7 @@ export const coldStart = async (
 
 type Cost = Pick<ColdStart, 'ms' | 'cpuMs' | 'files' | 'bytes'>;
 
-/** A start of the SDK's client alone: what no function on this cloud can be faster than. */
+/** A start of only the client of the SDK. No function on this cloud can be faster. */
 const floorStart = async (alone: Deployed, cloud: BenchedCloud, through: readonly string[]): Promise<Cost> => {
   const { firstCall } = await askAlone(alone, cloud, through);
   return { ms: firstCall.ms, cpuMs: firstCall.cpuMs, ...(await sizeOf(ofTheFunction(firstCall.loaded, alone))) };
@@ -78,7 +78,7 @@ const medianOf = (all: readonly Cost[]): Cost => ({
   bytes: all[0]?.bytes ?? 0,
 });
 
-/** The two take turns, so that whatever else the computer does slows both. */
+/** The two take turns, so that anything else that the computer does slows both. */
 const inTurn = async (deployed: Deployed, alone: Deployed, cloud: BenchedCloud, through: readonly string[]) => {
   const ours: ColdStart[] = [];
   const floors: Cost[] = [];
@@ -99,7 +99,7 @@ const wholeInWords = ({ ours, floor, withKubernetes }: InTurn): readonly string[
   `  of that, processor: ${ours.cpuMs.toFixed(0)} ms; the client alone ${floor.cpuMs.toFixed(0)} ms: ${ratio(ours.cpuMs, floor.cpuMs)}`,
 ];
 
-/** Without a control group, the share is derived from the time of the processor. */
+/** Without a control group, the share is calculated from the processor time. */
 const shareInWords = (whole: InTurn, shared: InTurn | null): string => {
   const [ours, floor] = [whole.ours, whole.floor].map(({ cpuMs }) => cpuMs / SHARE_OF_256_MB);
   const times = shared ? [shared.ours.ms, shared.floor.ms] : [ours, floor];

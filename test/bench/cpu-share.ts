@@ -21,7 +21,7 @@ const ROOTS = [
   { root: '/sys/fs/cgroup', settings: (quota: number) => ({ 'cpu.max': `${quota} ${PERIOD_US}` }) },
 ];
 
-/** Returns null if this process may not make control groups here. */
+/** Returns null if this process may not create control groups. */
 export const openCpuShare = async (share: number): Promise<CpuShare | null> => {
   const found = ROOTS.find(({ root }) => existsSync(path.join(root, 'cgroup.procs')));
   if (!found) return null;

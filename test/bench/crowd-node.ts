@@ -6,8 +6,8 @@ import { EBS } from '../../sandbox/aws-sandbox.ts';
 import type { CrowdNode } from './crowd.ts';
 
 /**
- * A Node as EKS shows it, about 7 kB of JSON. Most of that is the list of images, as on any Node that has been up for a
- * day.
+ * A Node as EKS shows it, with about 7 kB of JSON. Most of that is the list of images, as on any Node that has been up
+ * for a day.
  */
 
 const ZONE = 'eu-west-1b';

@@ -7,15 +7,15 @@ import { EBS } from '../../sandbox/aws-sandbox.ts';
 import { nodeOfCrowd } from './crowd-node.ts';
 
 /**
- * Nodes that only exist, each with the objects of a Node in a busy cluster. They have no kubelet, and no controller
- * sees them.
+ * Nodes that only exist, each with the objects of a Node in a busy cluster. They have no kubelet, and controllers
+ * ignore them.
  */
 
 export const VOLUMES_PER_NODE = 3;
 const PODS_PER_NODE = 5;
 const NAMESPACES = 40;
 
-/** Keeps the uids of the crowd distinct from those of the living Nodes. */
+/** Keeps the uids of the crowd different from those of the living Nodes. */
 const FIRST_UID = 0x1000_0000;
 
 export interface CrowdNode {
@@ -118,7 +118,7 @@ export const crowdOf = (nodes: number, now: number): ClusterState => {
 const shelfOf = <R extends Resource>({ objects }: ClusterState, resource: R): Record<string, Resources[R]> =>
   objects[resource];
 
-/** Combines the living Nodes and the crowd. All writes go to the living Nodes, because no one writes to the crowd. */
+/** Combines the living Nodes and the crowd. All writes go to the living Nodes, because nothing writes to the crowd. */
 export const amid = (living: Store, crowd: ClusterState): Store => ({
   ...living,
   get: (resource, name, namespace = '') =>

@@ -15,10 +15,10 @@ import { nameOf } from './tally.ts';
 export interface ServerTraffic {
   /** Requests by verb and resource. */
   readonly calls: Readonly<Record<string, number>>;
-  /** Bytes that the client received, TLS included. */
+  /** Bytes that the client received, including TLS. */
   readonly bytes: number;
   readonly tlsConnections: number;
-  /** The number of calls that reading each list once takes, in pages, by resource. */
+  /** The number of calls, in pages, that it takes to read each list once, by resource. */
   readonly pages: Readonly<Record<string, number>>;
   /** Real time for which the client waited for the sandbox (ms). */
   readonly busy: number;
@@ -29,7 +29,7 @@ export interface MeasuredServers extends Pick<Job, 'kubernetes' | 'ec2'> {
   readonly close: () => Promise<void>;
 }
 
-/** Opens one world, with the crowd around its living Nodes, to real clients that bring their own virtual time. */
+/** Opens one world, with the crowd and its living Nodes, to real clients that have their own virtual time. */
 export const openServers = async (world: AwsWorld, crowd: ClusterState): Promise<MeasuredServers> => {
   const calls: Record<string, number> = {};
   let busy = 0;

@@ -64,7 +64,7 @@ export interface BenchedCloud {
   /** For each function that fences, an event about the machine that is off. */
   readonly fencing: Readonly<Record<string, (machine: string) => object>>;
   readonly openScene: () => Promise<FunctionScene>;
-  /** A handler that asks about the machine with the SDK's client alone. */
+  /** A handler that asks about the machine with only the client of the SDK. */
   readonly clientAlone: string;
   readonly aims: FunctionAims;
 }
@@ -111,7 +111,7 @@ const importsOf = async ({ file, environment }: Deployed) => {
 
 type FirstFence = Pick<PackagedFunction, 'rssAfterFence' | 'peakRss' | 'fenceCpuMs'>;
 
-/** @throws if nothing was fenced, or not by the Kubernetes part, because the cost then means nothing */
+/** @throws if nothing was fenced, or not with the Kubernetes part, because then the cost has no meaning */
 export const fenceOnce = async (
   { file, environment, exported = 'handler' }: Deployed,
   eventFor: (machine: string) => object,
@@ -135,7 +135,7 @@ export const fenceOnce = async (
   }
 };
 
-/** Loads the handler of the SDK's client alone, and calls it once. */
+/** Loads the handler with only the client of the SDK, and calls it once. */
 export const askAlone = async (
   { file, environment }: Pick<Deployed, 'file' | 'environment'>,
   { openScene }: Pick<BenchedCloud, 'openScene'>,
@@ -151,8 +151,8 @@ export const askAlone = async (
 };
 
 /**
- * Returns the median of three runs and their highest peak. The runs are concurrent: a fence waits most of its time, and
- * the runs share neither memory nor CPU time.
+ * Returns the median of three runs, and their highest peak. The runs are concurrent: a fence waits most of its time,
+ * and the runs share neither memory nor processor time.
  */
 const firstFence = async (deployed: Deployed, cloud: BenchedCloud): Promise<FirstFence> => {
   const eventFor = cloud.fencing[deployed.name];
@@ -175,10 +175,10 @@ const sizesIn = async (folder: string): Promise<Pick<PackagedFunction, 'cloudPar
   return { kubernetesPart, cloudPart: sum(files) - kubernetesPart };
 };
 
-/** Measures each of the cloud's functions from its zip. */
+/** Measures each function of the cloud from its zip. */
 export const measureFunctions = async (cloud: BenchedCloud): Promise<readonly PackagedFunction[]> => {
   const { functions, close } = await cloud.packaged();
-  /** By file: if all functions are one app, they are one import. */
+  /** By file: if all functions are one app, they are imported together. */
   const imports = new Map<string, Awaited<ReturnType<typeof importsOf>>>();
   try {
     const all: PackagedFunction[] = [];

@@ -3,7 +3,9 @@ import { GoogleAuth } from 'google-auth-library';
 
 const { hostname, port } = new URL(process.env['CLOUDFENCE_GCP_ENDPOINT'] ?? '');
 
-/** The least that a question to Google Cloud needs: the SDK's client, with one token. Nothing of Cloudfence is loaded. */
+/**
+ * The least that a call to Google Cloud needs: the client of the SDK, with one token. Nothing of Cloudfence is loaded.
+ */
 export const handler = ({ machine }: { readonly machine: string }) => {
   const [project = '', zone = '', instance = ''] = machine.split('/').filter((_, nth) => nth % 2 === 1);
   const auth = new GoogleAuth({ scopes: ['https://www.googleapis.com/auth/compute'], projectId: '-' });

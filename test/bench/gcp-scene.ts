@@ -38,7 +38,7 @@ export const openGcpScene = async (): Promise<FunctionScene> => {
     environment: {
       ...(await trusting(sandbox.folder, [front])),
       CLOUDFENCE_GCP_ENDPOINT: front.url,
-      // The source of Cloud Run's own tokens, for which a first fence waits.
+      // The source of the tokens of Cloud Run itself, for which a first fence waits.
       GCE_METADATA_HOST: new URL(door.url).host,
       METADATA_SERVER_DETECTION: 'assume-present',
       CLOUDFENCE_SETTINGS: JSON.stringify({ clusters: [{ name: 'sandbox', secretManager: { secret: SECRET } }] }),

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 
 /**
- * What the benchmark asks of its client process, and the result. Both go over the channel between the two processes.
+ * What the benchmark asks of its client process, and the result. Both are sent over the channel between the two
+ * processes.
  */
 
 export const job = z.object({
@@ -21,7 +22,7 @@ export const finding = z.object({
   ms: z.number(),
   /** Virtual time of the run (ms). */
   virtualMs: z.number(),
-  /** The highest value above the start (bytes). */
+  /** The highest value above that at the start (bytes). */
   rss: z.number(),
   heap: z.number(),
 });

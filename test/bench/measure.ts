@@ -12,7 +12,7 @@ export interface Measured extends ServerTraffic, Finding {
 
 const client = new URL('client.ts', import.meta.url);
 
-/** Asks a fresh process, so that no answer is warmed up by another and the memory is its own. */
+/** Asks a new process, so that no answer is prepared by another one, and the memory is its own. */
 const ask = async (job: Job): Promise<Finding> => {
   const child = fork(client, { execArgv: ['--expose-gc'] });
   const ended = once(child, 'exit');
@@ -26,7 +26,7 @@ const ask = async (job: Job): Promise<Finding> => {
   return finding.parse(message);
 };
 
-/** @throws if a run did not end as it should, because its cost then means nothing */
+/** @throws if a run did not end as it should, because then its cost has no meaning */
 export const measure = async ({ asks, scene }: Question, nodes: number): Promise<Measured> => {
   const { world, living, machine, ends } = await scene();
   const servers = await openServers(world, crowdOf(nodes - living, world.now()));

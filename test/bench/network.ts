@@ -8,8 +8,8 @@ import { countsOf } from '../network/trace.ts';
 import { grouped } from './table.ts';
 
 /**
- * A fence by the CLI, and a script without proof, over networks with a length: the same sandbox in real time, and the
- * same doors. The round trips are those of test/network/rounds.test.ts, which no clock measures.
+ * A fence by the CLI, and a script without proof, over networks with a distance: the same sandbox in real time, and the
+ * same delays. The round trips are those of test/network/rounds.test.ts, which no clock measures.
  */
 
 const networks: Readonly<Record<string, Network>> = {
@@ -28,7 +28,10 @@ const RUNS = 3;
 const PATIENCE_MS = 120_000;
 const CLOUD = 'aws';
 
-/** A script that is written for speed. A plain one, such as a loop over `kubectl delete`, deletes one pod after the other. */
+/**
+ * A script that is written for speed. A simple one, such as a loop with `kubectl delete`, deletes one pod after the
+ * other.
+ */
 const EIGHT_AT_ONCE = 8;
 
 /** Seconds since the start, and the traffic. */
@@ -102,7 +105,10 @@ const ratios = (fence: Measured, floor: Measured): string =>
     .map((moment) => `×${(fence[moment] / floor[moment]).toFixed(1)}`.padStart(9))
     .join('');
 
-/** What is Cloudfence's own: before EC2's answer come the start of the CLI and EC2, which the script does without. */
+/**
+ * The part that belongs to Cloudfence itself: before the answer of EC2 come the start of the CLI and the call to EC2,
+ * which the script does not need.
+ */
 const sinceAnswer = (fence: Measured, floor: Measured): string =>
   (['firstDeleted', 'lastDeleted'] as const)
     .map((moment) => {

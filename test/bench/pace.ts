@@ -3,7 +3,7 @@ import { setImmediate as quiet } from 'node:timers/promises';
 /**
  * Virtual time over real sockets, for a client in its own process. Calls overlap as they would in reality. Their
  * answers are delivered in the order of virtual time, once nothing is on the wire any more. So the speed of this
- * computer and of the sandbox does not affect the calls, and a run over 5,000 nodes differs only where it must.
+ * computer and of the sandbox does not affect the calls, and a run with 5,000 nodes differs only where it must.
  */
 export interface Pace {
   readonly now: () => number;

@@ -1,4 +1,4 @@
-/** Measures how far this process' memory rises above its value at the start, in bytes. */
+/** Measures how far the memory of this process rises above its value at the start, in bytes. */
 export interface MemoryWatch {
   readonly look: () => void;
   readonly peak: () => { readonly rss: number; readonly heap: number };

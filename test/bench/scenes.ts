@@ -12,16 +12,16 @@ import { freshRun, portsOver } from '../simulation/rig.ts';
 /** A world at the moment when Cloudfence is called. */
 export interface BenchmarkScene {
   readonly world: AwsWorld;
-  /** The number of the cluster's Nodes that live in it. */
+  /** The number of the Nodes of the cluster that live in it. */
   readonly living: number;
   /** The machine that the event names. Null for a sweep. */
   readonly machine: string | null;
-  /** The expected ends of the runs, sorted. */
+  /** The expected outcomes of the runs, sorted. */
   readonly ends: readonly string[];
 }
 
 interface Naming {
-  /** The Node's name, if it is not EC2's own for the machine. */
+  /** The name of the Node, if it is not the one that EC2 gives to the machine. */
   readonly name?: (ordinal: number) => string;
   readonly labels?: (machine: string) => Readonly<Record<string, string>>;
 }
@@ -48,7 +48,7 @@ const addMachine = (world: AwsWorld, ordinal: number, naming: Naming): readonly 
   return [machine, name];
 };
 
-/** Creates this many machines, and a database with this many disks spread over them. */
+/** Creates this many machines, and a database with this many disks, distributed among them. */
 const staged = (machines: number, disks: number, naming: Naming = {}): Staged => {
   const world = createAwsSandbox({ seed: 1, now: Date.UTC(2026, 0, 1) });
   const names = new Map(Array.from({ length: machines }, (_, ordinal) => addMachine(world, ordinal, naming)));
@@ -111,7 +111,7 @@ const SILENT = 3;
 const SILENT_FOR_MS = 70_000;
 
 /**
- * Two Nodes are parked under their fence, two were deleted before their attachments, and three are silent because their
+ * Two Nodes are parked with their fence, two were deleted before their attachments, and three are silent because their
  * events were lost.
  */
 const missedEvents = async (): Promise<BenchmarkScene> => {

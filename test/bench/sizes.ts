@@ -8,8 +8,8 @@ import { grouped, tableOf } from './table.ts';
 
 /**
  * Measures the cost of one fence from the instance ID alone, and of one sweep, in clusters of three sizes: the real
- * adapters and SDKs in their own process, against the sandbox behind real sockets. Then measures the size of the
- * packaged functions. Reports whether the aims are met.
+ * adapters and SDKs in their own process, with the sandbox behind real sockets. Then measures the size of the packaged
+ * functions. Reports whether the aims are met.
  */
 
 const SIZES = [10, 1_000, 5_000] as const;

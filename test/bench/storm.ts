@@ -62,7 +62,7 @@ const titleOf = (says: string): string =>
   `${says.padEnd(30)}${SIZES.map(({ dead, machines }) => `${grouped(dead)} of ${grouped(machines)}`.padStart(18)).join('')}`;
 
 export const benchStorm = async (): Promise<void> => {
-  // An error with its stack takes longer to make than anything else here.
+  // An error with its stack takes longer to create than anything else here.
   Error.stackTraceLimit = 0;
   for (const shape of ['stops', 'mixed'] as const)
     for (const eventsLost of [false, true]) {

@@ -14,7 +14,7 @@ const listManner = (request: ApiRequest, namespace: string): string => {
   return wantsMetadataOnly(request) ? ', page of metadata' : ', page';
 };
 
-/** Returns a request in the words of the table: verb, resource, and how a list was read. */
+/** Returns a request in the words of the table: the verb, the resource, and how a list was read. */
 export const nameOf = (request: ApiRequest): string => {
   const [path = ''] = request.path.split('?', 1);
   const place = parseApiPath(path);

@@ -7,8 +7,8 @@ import { createServer, type TLSSocket } from 'node:tls';
 import { generate } from 'selfsigned';
 
 /**
- * TLS in front of servers that use plain HTTP, as the endpoints of AWS have it. A handshake and the root certificates
- * are part of a first fence.
+ * TLS in front of servers that use plain HTTP, as in the endpoints of AWS. A handshake and the root certificates are
+ * part of a first fence.
  */
 export interface TlsFront {
   readonly url: string;
@@ -17,7 +17,7 @@ export interface TlsFront {
   readonly close: () => void;
 }
 
-/** Each front has its own name, because a client takes the wrong one of two issuers with one name. */
+/** Each front has its own name, because a client confuses two issuers with the same name. */
 const certificate = (port: string) =>
   generate([{ name: 'commonName', value: `front of ${port}` }], {
     keyType: 'ec',
@@ -29,7 +29,7 @@ const certificate = (port: string) =>
   });
 
 /**
- * A client that goes away in the middle is not an error of the benchmark. What it asked for by then is missing, and
+ * A client that disconnects in the middle is not an error of the benchmark. What it requested by then is missing, and
  * that is reported.
  */
 const join = (socket: TLSSocket, port: number): void => {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { lazyDependencies } from '../../functions/azure/dependencies.ts';
 import { createSender } from '../../providers/azure/rest.ts';
 
-/** Variables of a function of Azure that a person or a template has set to an invalid value. */
+/** Variables of a function on Azure that a person or a template has set to an invalid value. */
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -18,19 +18,19 @@ it('a time limit that cannot be read stops the function before it looks at anyth
 });
 
 describe('the URL of a service', () => {
-  it('is a URL, or is refused by the name of its variable', async () => {
+  it('is a URL, or is rejected with the name of its variable', async () => {
     for (const text of ['not a url', 'ftp://host', 'https://', '//host']) {
       withVariables({ ...subscription, CLOUDFENCE_AZURE_ENDPOINT: text });
       await expect(lazyDependencies()()).rejects.toThrow(`CLOUDFENCE_AZURE_ENDPOINT is "${text}", which is not a URL`);
     }
   });
 
-  it('of a proxy is a URL, or is refused', async () => {
+  it('of a proxy is a URL, or is rejected', async () => {
     withVariables({ ...subscription, HTTPS_PROXY: 'not a url' });
     await expect(lazyDependencies()()).rejects.toThrow(/HTTPS_PROXY.*is not a URL/);
   });
 
-  it('of a Service Bus is a host, or is refused', () => {
+  it('of a Service Bus is a host, or is rejected', () => {
     const credential = { getToken: async () => null };
     expect(() => createSender({ credential, host: 'a b' })).toThrow(/CLOUDFENCE_BUS__fullyQualifiedNamespace/);
   });

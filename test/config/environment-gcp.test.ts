@@ -27,7 +27,7 @@ it('a time limit that cannot be read is the answer of the function, which does n
 });
 
 it.each(['CLOUDFENCE_GCP_ENDPOINT', 'CLOUDFENCE_CERTIFICATES_URL', 'CLOUDFENCE_ASKED_AT'])(
-  'the URL in %s is a URL, or is refused by name',
+  'the URL in %s is a URL, or is rejected with the name of the variable',
   async (name) => {
     for (const text of ['not a url', 'ftp://host', 'https://', '//host']) {
       withVariables({ [name]: text });

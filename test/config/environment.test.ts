@@ -29,7 +29,7 @@ describe('the time limit of a function', () => {
   });
 });
 
-it('refuses settings in which a person has written a key twice: the last one would win', async () => {
+it('rejects settings in which a person has written a key twice, because the last one would win', async () => {
   withVariables({ CLOUDFENCE_SETTINGS: '{"policy":{"pause":"incident 12"},"clusters":[],"policy":{}}' });
   await expect(loadFunctionSettings()).rejects.toThrow(/the key is there twice/);
 });
@@ -40,14 +40,14 @@ it('the region of a function becomes part of a host name, so it has to be a regi
 });
 
 it.each(['9999999999h', `${'9'.repeat(400)}h`])(
-  'a delay of %s has no end that a date could hold',
+  'a delay of %s has no end that a date could represent',
   async (fenceAfter) => {
     withVariables({ CLOUDFENCE_SETTINGS: JSON.stringify({ policy: { fenceAfter } }) });
     await expect(loadFunctionSettings()).rejects.toThrow(/at most 365d/);
   },
 );
 
-describe('the content of a file in place of its path', () => {
+describe('the content of a file instead of its path', () => {
   const content = '{"clusters":[{"name":"c","kubeconfig":"{token: secret-token}"}]}';
 
   it('is not shown as the path of the configuration', async () => {

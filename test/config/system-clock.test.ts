@@ -25,7 +25,7 @@ it.each([
   expect(clock.now().mono - before).toBe(passed);
 });
 
-it.each([0, 1.5, 600_995.22, Infinity])('a time-out may have any length, such as %s ms', (ms) => {
+it.each([0, 1.5, 600_995.22, Infinity])('a timeout may have any length, such as %s ms', (ms) => {
   expect(systemClock().timeout(ms).aborted).toBe(false);
 });
 

@@ -25,7 +25,7 @@ const written = (...territories: readonly object[]) =>
 const openedAt = (account: string | null, ...territories: CloudOptions['territories']) =>
   faultsOf(() => openAws({ region: 'eu-west-1', account, territories }));
 
-describe('territories as written', () => {
+describe('territories in a configuration', () => {
   it('may name a role of another account, also in China, and our own account without a role', async () => {
     const china = {
       account: '555566667777',
@@ -65,11 +65,11 @@ describe('territories as written', () => {
       /territories\.0\.externalId: requires a role/,
     ],
     ['a misspelt field', { ...other, externalID: 'abc' }, /externalID/],
-  ])('are refused with %s', async (_, territory, words) =>
+  ])('are rejected with %s', async (_, territory, words) =>
     expect((await written(territory)).join('\n')).toMatch(words),
   );
 
-  it('are refused when one is named twice, with all errors at once', async () => {
+  it('are rejected if one is named twice, with all errors at once', async () => {
     expect(await written(other, { ...other, externalId: 'another' })).toEqual([
       'cf.yaml, at territories: 222233334444 eu-central-1 is listed twice',
     ]);
@@ -81,7 +81,7 @@ describe('territories as written', () => {
   });
 });
 
-describe('territories where this install runs', () => {
+describe('territories, compared with the account of the install,', () => {
   it('have one check each', async () => {
     const { probes } = await openAws({
       region: 'eu-west-1',
@@ -95,7 +95,7 @@ describe('territories where this install runs', () => {
     ]);
   });
 
-  it('are refused, all at once, if one is our own or is of another account without a role', async () => {
+  it('are rejected, all at once, if one is its own or is of another account without a role', async () => {
     expect(
       await openedAt('111122223333', { account: '111122223333', region: 'eu-west-1' }, other, {
         account: '222233334444',
@@ -107,7 +107,7 @@ describe('territories where this install runs', () => {
     ]);
   });
 
-  it('are refused if our account is unknown and one without a role is of our own region', async () => {
+  it('are rejected if the account is unknown and one without a role is in its own region', async () => {
     expect(await openedAt(null, { account: '111122223333', region: 'eu-west-1' })).toEqual([
       expect.stringMatching(/is the account and region of this install itself/),
     ]);

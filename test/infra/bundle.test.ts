@@ -94,13 +94,13 @@ describe('a bundle of schemas', () => {
 });
 
 describe('a bundle', () => {
-  it('is refused for an API whose models it would lack', async () => {
+  it('is rejected for an API whose models it would lack', async () => {
     await expect(bundleFunction(root, 'test/infra/entries/unnamed-api.ts', folder)).rejects.toThrow(
       'BatchV1Api is bundled without its models',
     );
   });
 
-  it('calls Kubernetes without undici, and holds no drill', async () => {
+  it('calls Kubernetes without undici, and contains no drill', async () => {
     await bundleFunction(root, 'app/open-clusters.ts', folder);
     const part = (await readdir(folder)).find((name) => name.startsWith('connect-cluster-')) ?? 'none';
     const code = (await readFile(path.join(folder, part), 'utf8')).toLowerCase();

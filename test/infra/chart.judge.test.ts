@@ -10,7 +10,7 @@ import { z } from 'zod';
 import manifest from '../../package.json' with { type: 'json' };
 import { writeChart } from '../../scripts/released.ts';
 
-/** A real helm judges the chart, and what it prints is compared with the plain files. */
+/** A real helm judges the chart, and its output is compared with the plain files. */
 
 const run = promisify(execFile);
 const chart = fileURLToPath(new URL('../../infra/kubernetes', import.meta.url));
@@ -28,7 +28,7 @@ type ClusterObject = z.infer<typeof object>;
 
 const keyOf = ({ kind, metadata: { name, namespace } }: ClusterObject): string => [kind, namespace, name].join(' ');
 
-/** Helm sorts what it prints, so both sides are sorted. */
+/** Helm sorts its output, so both sides are sorted. */
 const objectsIn = (text: string): readonly ClusterObject[] =>
   parseAllDocuments(text)
     .map((document): unknown => document.toJS())
@@ -65,7 +65,7 @@ describe('the Helm chart', () => {
     expect(await helmSays('lint', '--strict', chart)).toContain('0 chart(s) failed');
   });
 
-  it('gives further identities every role, and applies every policy to them', async () => {
+  it('gives other identities every role, and applies every policy to them', async () => {
     const account = 'cloudfence-prod-run@my-project.iam.gserviceaccount.com';
     const objects = await printed('--set', `users={${account}},groups={7a1c: x}`);
     const bindings = objects.flatMap((one) => bound.safeParse(one).data ?? []);
@@ -88,7 +88,7 @@ describe('the Helm chart', () => {
       );
   });
 
-  it('refuses an unknown value, and a policy that the cluster does not support', async () => {
+  it('rejects an unknown value, and a policy that the cluster does not support', async () => {
     await expect(printed('--set', 'user={x}')).rejects.toThrow(/user/);
     await expect(printed('--kube-version', '1.29.0')).rejects.toThrow('--set admissionPolicy=false');
     expect(await printed('--kube-version', '1.29.0', '--set', 'admissionPolicy=false')).not.toEqual([]);

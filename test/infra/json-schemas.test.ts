@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { jsonSchemas } from '../../infra/serverless/json-schemas.ts';
 
-/** The schemas for editors: they accept what Cloudfence accepts, and mark what it refuses. */
+/** The schemas for editors: they accept what Cloudfence accepts, and mark what it rejects. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const yaml = (file: string): Record<string, unknown> => parse(readFileSync(path.join(root, file), 'utf8'));
@@ -42,7 +42,7 @@ describe.each([
   it('describes parameters as the file of defaults does', () =>
     expect(JSON.stringify(schemas[file])).toContain('begin nothing'));
 
-  it('marks a name that does not exist, and a value that is refused', () => {
+  it('marks a name that does not exist, and a value that is rejected', () => {
     expect(accepts(file, { shadows: true })).toBe(false);
     expect(accepts(file, wrong)).toBe(false);
     expect(accepts(file, { policy: { fenceAfter: '10 minutes' } })).toBe(false);

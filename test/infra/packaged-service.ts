@@ -54,7 +54,10 @@ export interface PackagedService {
   readonly close: () => Promise<void>;
 }
 
-/** Where the tool keeps its own compiled code between runs. Compiling is half of a run and is the same for all. */
+/**
+ * Where the tool keeps its own compiled code between runs. To compile takes half of a run, and the result is the same
+ * for all.
+ */
 const kept = path.join(root, 'node_modules/.cache/serverless');
 
 const serverless = async (
@@ -67,7 +70,7 @@ const serverless = async (
     HOME: folder,
     NODE_COMPILE_CACHE: kept,
     SLS_SCHEMA_CACHE_BASE_DIR: kept,
-    // The tool asks about a stack's progress every five seconds. The stand-ins are done at once.
+    // The tool asks about the progress of a stack every five seconds. The stand-ins are done at once.
     SLS_AWS_MONITORING_FREQUENCY: '200',
     ...variables,
   };

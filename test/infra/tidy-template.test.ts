@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { tidyResources } from '../../infra/serverless/tidy-template.ts';
 
 describe('the cleanup of the template', () => {
-  it('omits what is switched off: a resource, a statement, a condition', () => {
+  it('omits what is turned off: a resource, a statement, a condition', () => {
     const policy = {
       Statement: [{ When: false, Sid: 'A' }, { When: true, Sid: 'B', Condition: { When: false } }, { Sid: 'C' }],
     };
@@ -35,7 +35,7 @@ describe('the cleanup of the template', () => {
     expect(made([])).toEqual({ Statement: [{ Sid: 'A' }, { Sid: 'B' }] });
   });
 
-  it('drops a dependency that a reference implies and keeps the others', () => {
+  it('removes a dependency that a reference implies, and keeps the others', () => {
     const Properties = { Role: { 'Fn::GetAtt': ['Role', 'Arn'] }, Queue: [{ Ref: 'Queue' }] };
     expect(tidyResources({ One: { Type: 'T', DependsOn: ['Role', 'Queue', 'Logs'], Properties } })).toEqual({
       One: { Type: 'T', DependsOn: ['Logs'], Properties },

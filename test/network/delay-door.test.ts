@@ -4,8 +4,8 @@ import { text } from 'node:stream/consumers';
 import { openStandIn } from '../providers/stand-in.ts';
 import { openDelayDoor } from './delay-door.ts';
 
-describe('a door with a distance', () => {
-  it('passes everything whole and in order', async () => {
+describe('a delay door in front of a server', () => {
+  it('passes everything, complete and in order', async () => {
     const server = await openStandIn(({ url }) => ({ body: url.repeat(100_000) }));
     const door = await openDelayDoor(Number(new URL(server.url).port), { roundTrip: 10, service: 5, opening: 2 });
     const agent = new Agent({ keepAlive: true });

@@ -2,22 +2,24 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How far a server is (ms): the round trip to it, and how long it takes for an answer. */
+/** How far away a server is (ms): the round trip to it, and how long it takes to answer. */
 export interface Distance {
   readonly roundTrip: number;
   readonly service: number;
 }
 
-/** A door in front of a server on this computer that makes it as far away as a real one. */
+/** A door in front of a local server that makes it as far away as a real one. */
 export interface DelayDoor {
   readonly port: number;
-  /** Bytes on the wire, both ways. */
+  /** Bytes on the wire in both directions. */
   readonly bytes: () => number;
   readonly close: () => void;
 }
 
 export interface DoorSettings extends Distance {
-  /** Round trips of a new connection before its first byte leaves: one for TCP, one more if TLS is only imagined. */
+  /**
+   * Round trips of a new connection before its first byte is sent: one for TCP, and one more if TLS is only imagined.
+   */
   readonly opening: 1 | 2;
 }
 
@@ -36,8 +38,8 @@ const writerTo = (socket: Socket): ((bytes: Buffer, at: number) => void) => {
 };
 
 /**
- * Joins a client to the server. The server's time counts from the moment at which the last bytes of the client reach
- * it. The first bytes of a real TLS connection are a greeting, which takes no such time.
+ * Connects a client to the server. The time of the server counts from the moment at which the last bytes of the client
+ * reach it. The first bytes of a real TLS connection are a greeting, for which the server takes no such time.
  */
 const join = (client: Socket, port: number, { roundTrip, service, opening }: DoorSettings): Socket => {
   const opened = performance.now() + opening * roundTrip;

@@ -6,8 +6,8 @@ import { ADMIN_TOKEN } from '../../sandbox/cluster/api/server.ts';
 import type { LiveNetwork } from './live.ts';
 
 /**
- * What a script does that asks no cloud and proves nothing: the taint, then each pod with grace 0. No remedy that lets
- * Kubernetes move the volumes is faster than one that deletes several pods at once.
+ * What a script does that asks no cloud and proves nothing: it sets the taint, and then deletes each pod with grace 0.
+ * No remedy that lets Kubernetes move the volumes is faster than a script that deletes several pods at once.
  */
 
 const podList = z.object({
@@ -25,7 +25,7 @@ const askerAt = ({ url, ca }: LiveNetwork['server'], agent: Agent): Ask => {
     });
 };
 
-/** `atOnce`: how many pods the script deletes at once. */
+/** `atOnce`: how many pods the script deletes at the same time. */
 export const runScriptWithoutProof = async ({ scene, server }: LiveNetwork, atOnce: number): Promise<void> => {
   const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
   const ask = askerAt(server, agent);

@@ -29,7 +29,7 @@ const ask = (path = '/'): Promise<string> =>
     get({ port, agent, path, host: '127.0.0.1' }, (response) => resolve(text(response))).on('error', reject);
   });
 
-/** The rounds that the work takes. */
+/** How many rounds the work takes. */
 const roundsOf = async (work: () => Promise<unknown>): Promise<number> => {
   const before = gate.round();
   await work();
@@ -39,12 +39,12 @@ const roundsOf = async (work: () => Promise<unknown>): Promise<number> => {
 const all = (requests: number): Promise<unknown> => Promise.all(Array.from({ length: requests }, () => ask()));
 
 describe('a round of the gate', () => {
-  it('is one trip, and a new connection takes its own before', async () => {
+  it('is one trip, and a new connection takes its own round before that', async () => {
     expect(await roundsOf(ask)).toBe(3);
     expect(await roundsOf(ask)).toBe(1);
   });
 
-  it('is shared by requests that leave side by side', async () => {
+  it('is shared by requests that are sent at the same time', async () => {
     await all(2);
     expect(await roundsOf(() => all(2))).toBe(1);
   });
@@ -54,12 +54,12 @@ describe('a round of the gate', () => {
     expect(await roundsOf(() => all(5))).toBe(3);
   });
 
-  it('has a whole answer, however long it is', async () => {
+  it('contains a whole answer, however long it is', async () => {
     await ask();
     expect(await roundsOf(() => ask('/long'))).toBe(1);
   });
 
-  it('is not over while the client still works on the last answers', async () => {
+  it('does not end while the client still works on the last answers', async () => {
     await all(2);
     const worksFirst = async (): Promise<unknown> => {
       for (let nth = 0; nth < 20; nth += 1) await readFile(fileURLToPath(import.meta.url));

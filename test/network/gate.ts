@@ -4,16 +4,16 @@ import { quietProcess } from './quiet.ts';
 
 /**
  * A network on which every trip takes exactly one round. All answers wait behind the gate until this process has
- * nothing left to do, and then pass together. So requests that leave concurrently share a round, requests that wait for
- * an answer take one more, and the number of rounds is the length of the critical path: no time is measured.
+ * nothing left to do, and then pass together. So requests that are sent at the same time share a round, requests that
+ * wait for an answer take one more, and the number of rounds is the length of the critical path. No time is measured.
  */
 export interface Gate {
-  /** The number of rounds so far. */
+  /** The number of rounds until now. */
   readonly round: () => number;
   /**
-   * Opens a door in front of a server on this computer, and returns its port. A new connection takes `opening` rounds
-   * before the server sees its first byte: one for TCP, and one more in front of a plain server that stands for a
-   * server with TLS. The handshake of a server that has TLS takes its round by itself.
+   * Opens a door in front of a local server, and returns its port. A new connection takes `opening` rounds before the
+   * server sees its first byte: one for TCP, and one more in front of a plain server that stands for a server with TLS.
+   * On a server that has TLS, the handshake itself takes its round.
    */
   readonly door: (port: number, opening: number) => Promise<Door>;
   readonly close: () => void;
@@ -21,12 +21,12 @@ export interface Gate {
 
 export interface Door {
   readonly port: number;
-  /** The traffic so far. The bytes are those on the wire, both ways. */
+  /** The traffic until now. The bytes are those on the wire in both directions. */
   readonly traffic: () => Traffic;
 }
 
 export interface Traffic {
-  /** The round in which each connection came. */
+  /** The round in which each connection was opened. */
   readonly connectedIn: readonly number[];
   readonly bytes: number;
 }
@@ -46,7 +46,7 @@ const send = (socket: Socket, bytes: Buffer): void => {
   if (!ended(socket)) socket.write(bytes);
 };
 
-/** Joins a client to the server. What ends on one side ends on the other when the last answer has passed. */
+/** Connects a client to the server. When one side ends, the other side ends after the last answer has passed. */
 const join = (client: Socket, port: number, opening: number, hold: Hold, count: Count) => {
   const early: Buffer[] = [];
   let server: Socket | null = null;
@@ -87,7 +87,7 @@ const passBack = (server: Socket, client: Socket, hold: Hold, count: Count): voi
   });
 };
 
-/** Creates a gate. `passes` is called when a round is over, before its answers pass. */
+/** Creates a gate. `passes` is called when a round ends, before its answers pass. */
 export const openGate = (passes: () => void): Gate => {
   const quiet = quietProcess();
   const closers: (() => void)[] = [];

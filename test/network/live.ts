@@ -8,7 +8,7 @@ import { openStandIn } from '../providers/stand-in.ts';
 import { openDelayDoor, type Distance } from './delay-door.ts';
 import { fullNode, UNTIL_OFF_MS, type FullNode, type Load } from './scene.ts';
 
-/** A full Node whose machine has just stopped, in real time, behind doors with a distance. */
+/** A full Node whose machine has just stopped, in real time, behind doors with a delay. */
 export interface LiveNetwork {
   readonly scene: FullNode;
   readonly server: { readonly url: string; readonly ca: string };
@@ -18,7 +18,7 @@ export interface LiveNetwork {
   readonly close: () => Promise<void>;
 }
 
-/** Moments of performance.now(), or null while it has not happened. */
+/** Moments of performance.now(), or null if it has not happened yet. */
 export interface Seen {
   readonly off: number | null;
   readonly firstDeleted: number | null;
@@ -69,7 +69,7 @@ const openServers = async ({ sandbox }: FullNode, noted: Noted) => {
   return { cluster, cloud };
 };
 
-/** Virtual time follows the wall clock from now on. */
+/** From now on, virtual time follows the real clock. */
 const keepUp = ({ sandbox: { world }, left, elsewhere }: FullNode, { volumes }: Load, noted: Noted): (() => void) => {
   const timer = setInterval(() => {
     untilNow(world, 0);

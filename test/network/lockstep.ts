@@ -23,7 +23,10 @@ import type { Trace, TracedRequest, Wire } from './trace.ts';
 
 /** The virtual duration of one round: an API server that is 2 ms away and takes 8 ms to answer. */
 const ROUND_MS = 10;
-/** The rounds of a new connection before its first byte arrives. The cloud's stand-in has no TLS, as the cloud has. */
+/**
+ * The rounds of a new connection before its first byte arrives. The stand-in of the cloud has no TLS, but the cloud
+ * has.
+ */
 const TCP = 1;
 const TCP_AND_TLS = 2;
 
@@ -97,7 +100,7 @@ const clockOf = ({ sandbox: { world } }: FullNode): Clock => ({
 
 const LASTS_MS = 600_000;
 
-/** Runs the work as a command of the CLI does, in the scene's time. */
+/** Runs the work as a command of the CLI does, in the time of the scene. */
 const inSession = (scene: FullNode, { environment }: Network, work: (session: Session) => Promise<void>) => {
   const terminal = {
     line: () => undefined,
@@ -114,14 +117,14 @@ const inSession = (scene: FullNode, { environment }: Network, work: (session: Se
   );
 };
 
-/** @throws if the machine was not fenced, because the trace then means nothing */
+/** @throws if the machine was not fenced, because then the trace has no meaning */
 const fence = async (machine: string, { ports, policy, deadline }: Session): Promise<void> => {
   const [outcome] = await runAll([machine], { policy, deadline, newRunId }, ports);
   if (outcome?.outcome !== 'fenced') throw new Error(`${machine}: ${JSON.stringify(outcome)}`);
 };
 
 /**
- * Fences the machine, and returns what that took. Cold means that no connection stands before. Warm means that the same
+ * Fences the machine, and returns the trace. Cold means that no connection is open before. Warm means that the same
  * process has just fenced another machine.
  */
 export const tracedFence = async (scene: FullNode, { warm }: { readonly warm: boolean }): Promise<Trace> => {

@@ -10,10 +10,12 @@ export interface Quiet {
 
 /** Turns of the event loop in which nothing happens. A step of a client takes a few. */
 const STILL_TURNS = 10;
-/** How long nothing happens (ms), in case the kernel delivers late. It costs time only: a round has no length. */
+/** How long nothing happens (ms), in case the kernel delivers late. It only costs time: a round has no length. */
 const STILL_MS = 3;
 
-/** Whether a file, a name, or a connection is being opened, read, or closed. What only stands does not count. */
+/**
+ * Whether a file, a name, or a connection is being opened, read, or closed. Something that is only open does not count.
+ */
 const underWay = (): boolean =>
   process.getActiveResourcesInfo().some((resource) => /Req|Connect|Write|Shutdown/.test(resource));
 

@@ -6,8 +6,8 @@ import { countsOf, type Counts } from './trace.ts';
 
 /**
  * The most that a fence may take, in round trips, calls, and bytes. Lower a number when the code needs less. The aims
- * are 8 round trips cold and 5 warm, 40 calls to the API server and one more for each pod, 4 to the cloud, and 2 calls
- * for each second of waiting. `npm run bench -- --rounds` lists what is asked in each round.
+ * are 8 round trips cold and 5 warm, 40 calls to the API server and one more for each pod, 4 calls to the cloud, and 2
+ * calls for each second of waiting. `npm run bench -- --rounds` lists the calls of each round.
  */
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -53,17 +53,17 @@ const exceeded = (counts: Counts, limits: Partial<Counts>): Readonly<Record<stri
     }),
   );
 
-describe('a fence on a network with a length', () => {
+describe('a fence on a network with a distance', () => {
   /**
-   * The first fence of a process also loads modules. The wait for them would count as round trips, more of them on a
-   * slower computer.
+   * The first fence of a process also loads modules. The wait for them would count as round trips, and as more of them
+   * on a slower computer.
    */
   beforeAll(async () => {
     for (const cloud of countedClouds) await tracedFence(await fullNode(cloud, ONE, NOW), { warm: false });
   }, 180_000);
 
   it.each(rows.filter(([cloud]) => countedClouds.includes(cloud)))(
-    'on %s, %s, with %j',
+    'needs no more round trips, calls, and bytes than its limits on %s, %s, with %j',
     async (cloud, state, load, limits) => {
       const scene = await fullNode(cloud, load, NOW);
       const counts = countsOf(await tracedFence(scene, { warm: state === 'warm' }));
@@ -76,12 +76,12 @@ describe('a fence on a network with a length', () => {
     const { requests, wire } = await tracedFence(await fullNode(cloud, ONE, NOW), { warm: false });
     const [first] = requests;
     expect(first).toMatchObject({ api: 'cloud' });
-    // The answer passes when the round of its question is over.
+    // The answer passes when the round of its question ends.
     const ahead = wire.toCluster.filter((round) => round <= (first?.round ?? 0));
     expect(ahead).toHaveLength(8);
   });
 
-  it('connects no more while connections stand', async () => {
+  it('opens no more connections while connections are open', async () => {
     const { wire } = await tracedFence(await fullNode('aws', ONE, NOW), { warm: true });
     expect(wire.toCluster).toEqual([]);
   });

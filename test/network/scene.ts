@@ -5,7 +5,7 @@ import { isFinished } from '../../sandbox/cluster/controllers/pods.ts';
 import { openSandbox } from './clouds.ts';
 import type { CloudSandbox } from './cloud-sandbox.ts';
 
-/** A Node with this many pods, of which so many have their own volume. */
+/** A Node with this many pods, of which this many have their own volume. */
 export interface Load {
   readonly pods: number;
   readonly volumes: number;
@@ -17,7 +17,7 @@ export interface FullNode {
   readonly machine: string;
   readonly node: string;
   readonly other: string;
-  /** How many of the load's pods and volumes are still on the Node, and how many volumes are attached elsewhere. */
+  /** How many pods and volumes of the load are still on the Node, and how many volumes are attached elsewhere. */
   readonly left: () => Load;
   readonly elsewhere: () => number;
 }
@@ -26,8 +26,9 @@ const SPARES = 10;
 export const UNTIL_OFF_MS = 40_000;
 
 /**
- * The load is databases with one disk each, and pods without any. It is placed while its Node is the only one, and the others come after it. So the pods may go anywhere
- * afterwards, and nothing but the order of the machines places them. `beforeStop` may let more time pass.
+ * The load consists of databases with one disk each, and pods without any. It is placed while its Node is the only one,
+ * and the other Nodes come later. So the pods may go anywhere afterwards, and only the order of the machines decides
+ * where they are placed. `beforeStop` may let more time pass.
  */
 export const fullNode = async (
   cloud: string,

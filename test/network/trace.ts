@@ -1,11 +1,11 @@
-/** What a fence asked, in which round of the network it asked it, and what that adds up to. */
+/** The calls of a fence, the round of the network in which each was made, and the totals. */
 
 export interface TracedRequest {
   readonly api: 'cluster' | 'cloud';
-  /** The verb and the resource, or the name of the cloud's call. */
+  /** The verb and the resource, or the name of the call to the cloud. */
   readonly call: string;
   readonly path: string;
-  /** The round in which it arrived. Its answer passes when that round is over. */
+  /** The round in which it arrived. Its answer passes when that round ends. */
   readonly round: number;
   /** Virtual time (ms). */
   readonly at: number;
@@ -20,7 +20,7 @@ export interface TracedRequest {
 export interface Wire {
   readonly bytes: number;
   readonly connections: number;
-  /** The round in which each connection to the API server came. */
+  /** The round in which each connection to the API server was opened. */
   readonly toCluster: readonly number[];
 }
 
@@ -33,16 +33,19 @@ export interface Trace {
 
 export interface Counts {
   /**
-   * Round trips one after the other, from the cloud's first answer that says off to the answer to the first delete of a
-   * pod, connections included.
+   * Consecutive round trips, from the first answer of the cloud that says off to the answer to the first delete of a
+   * pod, including connections.
    */
   readonly toFirstDelete: number;
   readonly toLastDelete: number;
-  /** Calls in all. */
+  /** All calls. */
   readonly cluster: number;
   readonly cloud: number;
   readonly kilobytes: number;
-  /** Calls for each second while the run waits for Kubernetes: from the last delete of a pod to the look that follows. */
+  /**
+   * Calls for each second in which the run waits for Kubernetes: from the last delete of a pod to the look that
+   * follows.
+   */
   readonly perSecondOfWaiting: number;
   /** Calls from that look to the end. */
   readonly afterWaiting: number;
@@ -52,7 +55,7 @@ const isPodDelete = ({ api, call }: TracedRequest): boolean => api === 'cluster'
 
 const isLook = ({ api, call }: TracedRequest): boolean => api === 'cluster' && call === 'GET csinodes';
 
-/** A wait is over with the first look, even if another wait follows. */
+/** A wait ends with the first look, even if another wait follows. */
 const waiting = ({ requests, ended }: Trace): Pick<Counts, 'perSecondOfWaiting' | 'afterWaiting'> => {
   const since = Math.max(...requests.filter(isPodDelete).map(({ at }) => at));
   const after = requests.filter(({ at }) => at > since);
@@ -64,7 +67,7 @@ const waiting = ({ requests, ended }: Trace): Pick<Counts, 'perSecondOfWaiting' 
   };
 };
 
-/** @throws if no answer said off, or no pod was deleted, because the counts then mean nothing */
+/** @throws if no answer said off, or no pod was deleted, because then the counts have no meaning */
 export const countsOf = (trace: Trace): Counts => {
   const { requests, wire } = trace;
   const off = requests.find(({ offStates }) => offStates);

@@ -1,7 +1,4 @@
-/**
- * One file, because both look at the same release. The second release, with which it is compared, is made in the
- * meantime.
- */
+/** One file, because both read the same release. Meanwhile, the second release is built, with which it is compared. */
 // oxlint-disable-next-line import/no-unassigned-import -- the import registers its tests
 import './tarball.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- the import registers its tests

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { root } from './installed.ts';
 
-/** Two releases of the checkout. The tests of the package read the first while the second is made. */
+/** Two releases of the checkout. The tests of the package read the first while the second is built. */
 export interface Releases {
   readonly one: string;
   readonly two: Promise<string>;
@@ -20,7 +20,7 @@ const madeIn = async (out: string): Promise<string> => {
   return out;
 };
 
-/** Both are built in `dist/`, so one is over when the other begins. */
+/** Both are built in `dist/`, so one ends before the other begins. */
 const openReleases = async (): Promise<Releases> => {
   const work = await mkdtemp(path.join(tmpdir(), 'cloudfence-release-'));
   const one = await madeIn(path.join(work, 'one'));

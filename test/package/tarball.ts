@@ -35,7 +35,7 @@ describe('the tarball', () => {
     );
   });
 
-  it('has no script that npm would run, or warn of, when it is installed', async () => {
+  it('has no script that npm would run, or warn about, when it is installed', async () => {
     const text = await readFile(path.join(there.folder, 'node_modules/cloudfence/package.json'), 'utf8');
     const { scripts } = z.object({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(text));
     for (const event of ['preinstall', 'install', 'postinstall', 'prepare']) expect(scripts).not.toHaveProperty(event);
@@ -141,7 +141,7 @@ describe('the types of the package', () => {
     return { code, stdout };
   };
 
-  it('are enough for a cloud and a policy of a user’s own', async () => {
+  it('are enough for a user’s own cloud and policy', async () => {
     const clouds = (await cloudsOf(there)).map(
       (cloud) =>
         `import { ${cloud} } from 'cloudfence/providers/${cloud}';\nexport const of${cloud}: string | null = ${cloud}.machineOf({ source: 'providerID', driver: null, value: 'x' });`,
@@ -154,7 +154,7 @@ describe('the types of the package', () => {
     expect(await checked([source, ...clouds].join('\n'))).toEqual({ code: 0, stdout: '' });
   });
 
-  it('reject wrong values, also where they are derived from a schema', async () => {
+  it('reject wrong values, even if the types are derived from a schema', async () => {
     const { code, stdout } = await checked(`
       import { defaultPolicy, type FenceRecord, type Policy } from 'cloudfence/fencing';
       export const policy: Policy = { ...defaultPolicy, detach: 'sometimes' };

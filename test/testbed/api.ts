@@ -7,7 +7,7 @@ export interface ApiAnswer {
   readonly body: unknown;
 }
 
-/** One identity's access to the API server, over connections that are kept. */
+/** The access of one identity to the API server, over connections that are kept open. */
 export interface Api {
   readonly call: (method: Method, path: string, body?: unknown, type?: string) => Promise<ApiAnswer>;
   /**

@@ -70,7 +70,7 @@ export interface AuditEntry {
   readonly resource: string;
   readonly namespace: string;
   readonly name: string;
-  /** Of the object in the answer. Empty if the answer has none. */
+  /** The uid of the object in the answer. Empty if the answer has none. */
   readonly uid: string;
   readonly revision: string;
 }

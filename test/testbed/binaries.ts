@@ -13,7 +13,7 @@ import {
 } from './recipe.ts';
 import { buildKey, goVersion } from './toolchain.ts';
 
-/** The one place where the testbed reads the environment: prebuilt binaries, or the user's cache. */
+/** The only place where the testbed reads the environment: prebuilt binaries, or the cache of the user. */
 const given = (variable: string): string | null => process.env[variable] || null;
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cloudfence', 'control-plane');
 
@@ -29,11 +29,12 @@ const versionAsked = (): KubernetesVersion => {
   );
 };
 
-/** The version of Kubernetes that the testbed is. */
+/** The version of Kubernetes that the testbed runs. */
 export const kubernetesVersion: KubernetesVersion = versionAsked();
 
 /**
- * A build of the AWS EBS CSI driver, which then attaches and detaches in place of the shim. Null for the shim alone.
+ * A build of the AWS EBS CSI driver, which then attaches and detaches instead of the shim. Null if there is only the
+ * shim.
  */
 export const ebsDriver: string | null = given('CLOUDFENCE_EBS_CSI_DRIVER');
 

@@ -20,7 +20,7 @@ const buildInto = (folder: string): void => {
 
 /**
  * Built in another folder and renamed, so that a folder with its final name is always complete, even if another process
- * builds it too.
+ * builds it at the same time.
  */
 const build = (folder: string): void => {
   const beside = `${folder}.${process.pid}`;

@@ -70,7 +70,7 @@ export const apiServerFlags = ({ folder, ports }: Site, { files }: Identities): 
   ...auditFlags(folder),
 ];
 
-/** What every controller process needs to know about the API server. Its behavior has no settings. */
+/** What every controller process needs to know about the API server. It has no settings for behavior. */
 const clientFlags = (folder: string, kubeconfig: string, port: number): readonly string[] => [
   '--kubeconfig',
   kubeconfig,
@@ -87,7 +87,7 @@ const clientFlags = (folder: string, kubeconfig: string, port: number): readonly
   '--leader-elect=false',
 ];
 
-/** All default controllers with all default timings. */
+/** All default controllers, with all default timings. */
 export const controllerFlags = ({ folder, ports }: Site, { files, kubeconfigs }: Identities): readonly string[] => [
   ...clientFlags(join(folder, 'controllers'), kubeconfigs.controllerManager, ports.controllers),
   '--use-service-account-credentials',
@@ -131,7 +131,7 @@ export const driverFlags = (site: Site): readonly string[] => [
   '--batching=true',
 ];
 
-/** The one address for every service that it calls. */
+/** The only address, for every service that it calls. */
 export const driverEnvironment = (ec2: {
   readonly endpoint: string;
   readonly region: string;

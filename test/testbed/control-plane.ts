@@ -45,7 +45,7 @@ export interface ControlPlaneAccess {
 export interface BareControlPlane {
   readonly access: ControlPlaneAccess;
   readonly apiServer: Restartable;
-  /** Kills everything. Removes the folder unless it is to be kept. */
+  /** Kills everything. Removes the folder, unless it is to be kept. */
   readonly stop: (folder: 'keep' | 'remove') => Promise<void>;
 }
 
@@ -60,7 +60,9 @@ export interface Ec2Access {
   readonly region: string;
 }
 
-/** Asks only for health. The port identifies the component, and some components sign their certificates themselves. */
+/**
+ * Asks only for the health. The port identifies the component, and some components sign their certificates themselves.
+ */
 const careless = new Agent({ connect: { rejectUnauthorized: false } });
 
 const answersAt = (url: string) => async (): Promise<boolean> => {
@@ -92,13 +94,13 @@ const standing = async (beginAnew: () => Program, health: string): Promise<void>
   void uphold(program, beginAnew);
 };
 
-/** A component that a test may stop for a while. It is killed, and restarts unchanged. */
+/** A component that a test may stop for a while. It is killed, and starts again unchanged. */
 export interface Restartable {
   readonly start: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
-/** The CSI attacher's pod also runs on some node. */
+/** The pod of the CSI attacher also runs on some node. */
 export type Attacher = Restartable;
 
 const restartable = (beginAnew: () => Program, health: string): Restartable => {
@@ -173,7 +175,7 @@ const startControllers = async (
   return { attacher, driver };
 };
 
-/** Whatever fails, nothing is left running. The logs stay. */
+/** Whatever fails, nothing continues to run. The logs stay. */
 const orDismissed = async <T>(guard: Guard, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
@@ -213,14 +215,14 @@ const opened = async <T>(
 };
 
 /**
- * A whole control plane, with the CSI attacher on EC2. Every controller and every timing is Kubernetes' default, except
- * for `flags` of the controller manager.
+ * A whole control plane, with the CSI attacher on EC2. Every controller and every timing has the default of Kubernetes,
+ * except for `flags` of the controller manager.
  */
 export const startControlPlane = async (ec2: Ec2Access, flags: readonly string[] = []): Promise<ControlPlane> => {
   const { rest, ...bare } = await opened((start) => startControllers(start, ec2, flags), install);
   return { ...bare, ...rest };
 };
 
-/** Only etcd and the API server: nothing but the test changes anything. */
+/** Only etcd and the API server, so that only the test changes anything. */
 export const startBareApiServer = (prepare: (api: Api) => Promise<void>): Promise<BareControlPlane> =>
   opened(async () => undefined, prepare);

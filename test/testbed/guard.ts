@@ -4,7 +4,7 @@ import { once } from 'node:events';
 
 /**
  * Makes sure that nothing outlives this process, however it ends. A shell in its own session reads process IDs from a
- * pipe that only this process holds, and kills them all once the pipe breaks. Even SIGKILL cannot prevent that.
+ * pipe that only this process has open, and kills them all once the pipe breaks. Even SIGKILL cannot prevent that.
  */
 export interface Guard {
   /** From now on, the process does not outlive this one, or the dismissal. */

@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process';
 import { openGuard } from './guard.ts';
 
-/** Run by the guard's own test, to be killed: starts one watched process and prints its ID. */
+/**
+ * The test of the guard starts this program and kills it. It starts one watched process, and prints the ID of that
+ * process.
+ */
 const watched = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
 openGuard().watch(watched);
 process.send?.(watched.pid);

@@ -24,7 +24,7 @@ export type Tokens = Readonly<Record<User, string>>;
 
 export interface Identities {
   readonly tokens: Tokens;
-  /** The certificate (PEM) that vouches for the API server. */
+  /** The certificate (PEM) that signs the certificate of the API server. */
   readonly ca: string;
   readonly kubeconfigs: Readonly<Record<User, string>>;
   readonly files: {
@@ -36,7 +36,7 @@ export interface Identities {
   };
 }
 
-/** Self-signed, with the API server's names. */
+/** Self-signed, with the names of the API server. */
 export const certificate = () =>
   generate([{ name: 'commonName', value: 'kube-apiserver' }], {
     keyType: 'ec',
@@ -90,7 +90,7 @@ const accountKeys = () =>
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   });
 
-/** Fresh certificates, keys, and tokens, written where the components read them. */
+/** New certificates, keys, and tokens, written where the components read them. */
 export const makeIdentities = async (folder: string, server: string): Promise<Identities> => {
   const at = (name: string) => join(folder, name);
   const { cert: ca, private: key } = await certificate();

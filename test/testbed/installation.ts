@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { ControlPlaneAccess, Ec2Access } from './control-plane.ts';
 
-/** The part of AWS that a run has: EC2 behind the strict proxy, and the rest (queues, secrets) from moto. */
+/** The part of AWS that a run uses: EC2 behind the strict proxy, and the rest (queues, secrets) from moto. */
 export interface AwsAccess {
   readonly ec2: Ec2Access;
   readonly endpoint: string;
@@ -21,7 +21,7 @@ export interface TestbedAccess extends ControlPlaneAccess {
   readonly secret: string;
 }
 
-/** A policy as written in the configuration. What is not named has its default. */
+/** A policy as written in the configuration. What it does not name has its default. */
 export interface PolicyOverrides {
   readonly fenceAfter?: string;
   readonly deleteNode?: 'when-terminated' | 'always' | 'never';

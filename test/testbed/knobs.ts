@@ -6,7 +6,7 @@ export interface Knobs {
   /** Each detach fails with this message, without a call to EC2. */
   readonly failDetach?: string;
   readonly failAttach?: string;
-  /** Each detach is reported as done and does not happen. */
+  /** Each detach is reported as done, but does not happen. */
   readonly loseDetach?: boolean;
   /** Each call takes this much longer. */
   readonly delayMs?: number;

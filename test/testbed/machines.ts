@@ -9,7 +9,7 @@ import type { Testbed } from './testbed.ts';
 import type { Kubelet } from '../control-plane/kubelet/kubelet.ts';
 import type { Machine } from '../control-plane/kubelet/kubelet-node.ts';
 
-/** An instance with its kubelet. What happens to one happens to the other. */
+/** An instance with its kubelet. What happens to one also happens to the other. */
 export interface TestbedNode {
   readonly name: string;
   readonly instance: string;
@@ -17,7 +17,7 @@ export interface TestbedNode {
   /** Of the instance, according to EC2. */
   readonly state: () => Promise<string>;
   readonly stop: () => Promise<void>;
-  /** Its memory goes to the disk, and would write again after a start. */
+  /** Its memory is saved to the disk, and would write again after a start. */
   readonly hibernate: () => Promise<void>;
   readonly terminate: () => Promise<void>;
   /** Starts the instance. Its kubelet is not up yet. */
@@ -29,7 +29,7 @@ export interface TestbedNode {
 /** Each instance could hibernate, so that a plain shutdown has to be distinguished everywhere. */
 const ABLE_TO_HIBERNATE = { HibernationOptions: { Configured: true } };
 
-/** How its Node registers, if not as usual. */
+/** How its Node registers, if not in the usual way. */
 export interface Registration {
   /** In place of its DNS name. */
   readonly name?: string;
@@ -37,7 +37,8 @@ export interface Registration {
 }
 
 /**
- * A running instance that has joined the cluster. Pods that ask for `zone` come to it and to no other scenario's nodes.
+ * A running instance that has joined the cluster. Pods that request `zone` are scheduled on it, and on no nodes of
+ * other scenarios.
  */
 export const addMachine = async (
   { ec2, kubelets }: Testbed,

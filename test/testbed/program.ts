@@ -23,7 +23,10 @@ export interface Program {
 
 const LAST_LINES = 15;
 
-/** The programs are Go's. Collecting garbage less often costs memory, of which there is enough, and saves processor time. */
+/**
+ * The programs are written in Go. Less frequent garbage collection uses memory, of which there is enough, and saves
+ * processor time.
+ */
 const COLLECT_LESS = { GOGC: '400' };
 
 export const startProgram = (

@@ -3,7 +3,7 @@
 export const goEnvironment = { CGO_ENABLED: '0', GOWORK: 'off', GOTOOLCHAIN: 'local' } as const;
 
 /**
- * The versions of Kubernetes that the testbed can be. The first one is the usual one. An older one has modules of its own
+ * The versions of Kubernetes that the testbed can run. The first one is the default. An older one has its own modules
  * (`go/kubernetes-<version>.mod`), with the etcd that it is built with.
  */
 export const kubernetesVersions = {
@@ -48,6 +48,6 @@ export const targets: Readonly<Record<string, string>> = {
 export const modulesFor = (target: string, version: KubernetesVersion): KubernetesVersion =>
   target === CONTROL_PLANE ? version : USUAL;
 
-/** Names under which the control plane's one binary is run. */
+/** The names under which the one binary of the control plane is started. */
 export const components = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
 export type Component = (typeof components)[number] | 'ebs-shim' | 'ebs-csi-driver' | 'csi-attacher';

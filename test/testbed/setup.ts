@@ -4,8 +4,8 @@ import { ebsDriver } from './binaries.ts';
 import { startWholeRun } from './whole-run.ts';
 
 /**
- * One control plane and one EC2 for a whole run. Its scenarios run at the same time, on nodes and in their own
- * namespaces.
+ * One control plane and one EC2 for a whole run. Its scenarios run at the same time, on their own nodes and in their
+ * own namespaces.
  */
 declare module 'vitest' {
   interface ProvidedContext {

@@ -1,4 +1,4 @@
-/** Measures the time of several things that happen at once, and prints it. */
+/** Measures how long several things take that happen at the same time, and prints it. */
 export interface Stopwatch {
   readonly lap: <T>(what: string, work: Promise<T>) => Promise<T>;
   readonly print: () => void;

@@ -7,7 +7,7 @@ import { installCloudfence } from './installation.ts';
 
 export type { Testbed } from './testbed-at.ts';
 
-/** A control plane for one file, on the run's EC2. */
+/** A control plane for one file, with the EC2 of the run. */
 export interface OwnTestbed extends Testbed {
   readonly attacher: Attacher;
   readonly driver: Restartable;
@@ -16,7 +16,7 @@ export interface OwnTestbed extends Testbed {
 
 export const openTestbed = (): Promise<Testbed> => testbedAt(inject('testbed'));
 
-/** For scenarios that would disturb others, or be disturbed. `flags` are the controller manager's. */
+/** For scenarios that would disturb others, or be disturbed. `flags` are those of the controller manager. */
 export const openOwnTestbed = async (flags: readonly string[] = []): Promise<OwnTestbed> => {
   const { aws } = inject('testbed');
   const { access, attacher, driver, apiServer, stop } = await startControlPlane(aws.ec2, flags);

@@ -31,7 +31,7 @@ export const goVersion = (): string => {
   return version;
 };
 
-/** The drivers are built from the usual modules, whatever the control plane is built from. */
+/** The drivers are built from the default modules, whatever the control plane is built from. */
 const sources = (modules: string): readonly string[] => {
   const counted = new Set(['go', modules].flatMap((name) => [`${name}.mod`, `${name}.sum`]));
   return readdirSync(modulePath, { recursive: true, encoding: 'utf8' })

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * A condition that has been polled for long is polled less often, because each answer costs the control plane as much
- * as a step of what is waited for.
+ * A condition that has been polled for a long time is polled less often, because each answer costs the control plane as
+ * much as a step of the process that is waited for.
  */
 const pauseAfter = (waitedMs: number): number => Math.min(1_000, Math.max(100, waitedMs / 12));
 

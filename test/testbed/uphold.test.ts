@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { uphold } from './uphold.ts';
 
-it('restarts what has ended by itself, as often as it does, and leaves dead what was killed', async () => {
+it('restarts what has ended by itself, as often as that happens, and does not restart what was killed', async () => {
   const ends = ['by itself', 'killed', 'by itself'] as const;
   let begun = 0;
   const begin = () => ({ exit: Promise.resolve(ends[begun++] ?? 'killed') });

@@ -4,9 +4,9 @@ import type { Program } from './program.ts';
 const PAUSE_MS = 1_000;
 
 /**
- * Restarts a program whenever it has ended by itself, as the kubelet does with a control plane's pods. Controllers rely
- * on that: the scheduler ends itself if its cache contradicts the API server, such as after an outage. A program that
- * was killed stays dead.
+ * Restarts a program whenever it has ended by itself, as the kubelet does with the pods of a control plane. Controllers
+ * rely on that: the scheduler ends itself if its cache contradicts the API server, for example after an outage. A
+ * program that was killed is not restarted.
  */
 export const uphold = async (
   { exit }: Pick<Program, 'exit'>,

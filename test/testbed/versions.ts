@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { kubernetesVersions, USUAL } from './recipe.ts';
 
 /**
- * `npm run e2e:versions`: runs the scenarios, the contract of a cluster, and a drill on the older control planes, one after the
- * other. Arguments choose versions (`-- 1.30`).
+ * `npm run e2e:versions`: runs the scenarios, the contract of a cluster, and a drill on the older control planes, one
+ * after the other. Arguments select versions (`-- 1.30`).
  */
 
 const FILES = ['test/control-plane/scenarios', 'test/control-plane/contract', 'test/control-plane/drill'];

@@ -21,7 +21,7 @@ export interface WholeRun extends Installed {
 const region = 'us-east-1';
 
 /**
- * moto behind the proxy that refuses what EC2 refuses, and behind the one that lets several instances share a volume.
+ * Moto behind the proxy that rejects what EC2 rejects, and behind the one that lets several instances share a volume.
  */
 const startAws = async () => {
   const guard = openGuard();
@@ -36,7 +36,7 @@ const startAws = async () => {
   return { endpoint: moto.url, ec2: { endpoint: front.url, region }, stop };
 };
 
-/** One more control plane on a run's EC2. `flags` are the controller manager's. */
+/** One more control plane with the EC2 of a run. `flags` are those of the controller manager. */
 export const startOn = async (aws: AwsAccess, flags: readonly string[]): Promise<Installed> => {
   const { access, stop } = await startControlPlane(aws.ec2, flags);
   return { access: await installCloudfence(access, aws), stop };

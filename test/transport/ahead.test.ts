@@ -37,8 +37,8 @@ const ask = (by: Agent, method = 'GET'): Promise<string> => {
 
 const prepared = (count: number) => connectAhead(agent, new URL(front.url), count);
 
-describe('connections made ahead', () => {
-  it('are those of the next requests, and more follow when they are used up', async () => {
+describe('connections that are opened ahead', () => {
+  it('are used by the next requests, and more are opened when they are used up', async () => {
     prepared(2);
     await expect.poll(() => front.connections()).toBe(2);
     expect(await Promise.all([ask(agent), ask(agent)])).toEqual(['done', 'done']);
@@ -47,7 +47,7 @@ describe('connections made ahead', () => {
     expect(front.connections()).toBe(3);
   });
 
-  it('count as connections that stand until they end', async () => {
+  it('count as open connections until they end', async () => {
     const server = new URL(front.url);
     prepared(2);
     prepared(1);
@@ -58,7 +58,7 @@ describe('connections made ahead', () => {
     expect(connectionCount(agent, server)).toBe(1);
   });
 
-  it('serve their own server only', async () => {
+  it('are used only for their own server', async () => {
     const another = await openSlowFront(() => ({ status: 200, body: 'from another' }), isOrder);
     onTestFinished(() => another.close());
     agent.destroy();
@@ -97,7 +97,7 @@ describe('connections made ahead', () => {
     expect(connections).toBe(2);
   });
 
-  it('serve an order only under its permit', async () => {
+  it('are used by a destructive call only with its permit', async () => {
     front.holdHandshakes(0);
     prepared(1);
     await front.holding();
@@ -109,14 +109,14 @@ describe('connections made ahead', () => {
     expect(front.arrived()).toEqual([]);
   });
 
-  it('are ended if nothing uses them', async () => {
+  it('are closed if nothing uses them', async () => {
     prepared(2);
     endUnused(agent);
     expect(await ask(agent)).toBe('done');
     expect(connectionCount(agent, new URL(front.url))).toBe(1);
   });
 
-  it('are no failure where no server is, and the request says so', async () => {
+  it('are no failure if there is no server, and the request reports that', async () => {
     const closed = createServer();
     const gone = new URL(`https://127.0.0.1:${await portOf(closed)}`);
     closed.close();
@@ -126,14 +126,14 @@ describe('connections made ahead', () => {
     expect(await failure(answered(request))).toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  it('are not made through a proxy', async () => {
+  it('are not opened through a proxy', async () => {
     const through = new HttpsProxyAgent({ ca: front.cert, proxy: front.url });
     connectAhead(through, new URL(front.url), 2);
     expect(await ask(agent)).toBe('done');
     expect(front.connections()).toBe(1);
   });
 
-  it('make the connection as the agent does: with its name of the server', async () => {
+  it('are opened as the agent opens them, with its server name', async () => {
     agent.destroy();
     agent = new HttpsAgent({ keepAlive: true, ca: front.cert, servername: 'another.example' });
     prepared(1);
@@ -141,14 +141,14 @@ describe('connections made ahead', () => {
   });
 });
 
-describe('what a connection is made with', () => {
+describe('the options of a connection', () => {
   it.each([
     ['http://cloud.example', { host: 'cloud.example', port: 80, servername: 'cloud.example' }],
     ['https://cloud.example', { host: 'cloud.example', port: 443, servername: 'cloud.example' }],
     ['https://cloud.example:6443', { host: 'cloud.example', port: 6443, servername: 'cloud.example' }],
     ['https://10.0.0.1', { host: '10.0.0.1', port: 443, servername: '' }],
     ['https://[2001:db8::1]', { host: '2001:db8::1', port: 443, servername: '' }],
-  ])('for %s is what the agent makes of a request to it', (url, place) => {
+  ])('for %s are what the agent derives from a request to it', (url, place) => {
     const made: unknown[] = [];
     const plain = new HttpAgent();
     plain.createConnection = (options) => {
@@ -160,8 +160,8 @@ describe('what a connection is made with', () => {
   });
 });
 
-describe('a connection that waits', () => {
-  /** An agent with connections that lead nowhere. */
+describe('a connection for which a request waits', () => {
+  /** An agent whose connections never open. */
   const waiting = (count: number) => {
     const sockets: Socket[] = [];
     const plain = new HttpAgent();
@@ -183,7 +183,7 @@ describe('a connection that waits', () => {
     expect(sockets[0]?.destroyed).toBe(true);
   });
 
-  it('has nothing left of its wait once a request has it', () => {
+  it('keeps nothing of that wait once the request has it', () => {
     const { sockets, take } = waiting(1);
     const socket = take();
     expect(socket).toBe(sockets[0]);
@@ -195,7 +195,7 @@ describe('a connection that waits', () => {
   it.each([
     ['is gone', (socket?: Socket) => socket?.destroy()],
     ['takes no more', (socket?: Socket) => socket?.end()],
-  ])('is passed over if it %s, and the next one serves', (_, spoil) => {
+  ])('is skipped if it %s, and the next one is used', (_, spoil) => {
     const { sockets, take } = waiting(2);
     spoil(sockets[0]);
     expect(take()).toBe(sockets[1]);
@@ -203,8 +203,8 @@ describe('a connection that waits', () => {
   });
 });
 
-describe('a pool', () => {
-  it('says that a question was asked when it has left, and then has a second connection', async () => {
+describe('a pool that is asked to send a request', () => {
+  it('reports when the request was sent, and then has a second connection', async () => {
     trustOnly(front.cert);
     onTestFinished(() => trustOnly(null));
     const told: number[] = [];
@@ -221,7 +221,7 @@ describe('a pool', () => {
     https.destroy();
   });
 
-  it('opens no second connection for a question that uses a connection again', async () => {
+  it('opens no second connection for a request that uses an existing connection', async () => {
     trustOnly(front.cert);
     onTestFinished(() => trustOnly(null));
     const { https } = createConnectionPool();
@@ -235,7 +235,7 @@ describe('a pool', () => {
     https.destroy();
   });
 
-  it('does not say so while another question waits for its connection', async () => {
+  it('does not report that while another request waits for its connection', async () => {
     trustOnly(front.cert);
     onTestFinished(() => trustOnly(null));
     let told = 0;
@@ -245,7 +245,7 @@ describe('a pool', () => {
     https.destroy();
   });
 
-  it('says so although a question before could not leave', async () => {
+  it('reports that although an earlier request could not be sent', async () => {
     trustOnly(front.cert);
     onTestFinished(() => trustOnly(null));
     const closed = createServer();

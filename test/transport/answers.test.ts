@@ -74,8 +74,8 @@ const lookupWithout = (hostname: string, ...rest: readonly unknown[]): void => {
 beforeAll(() => void vi.spyOn(dns, 'lookup').mockImplementation(lookupWithout));
 afterAll(() => void vi.restoreAllMocks());
 
-/** Some SDKs retry for seconds, so all of them wait at the same time. */
-describe.concurrent.each(each)('%s without an answer', (_name, ask) => {
+/** Some SDKs repeat the call for seconds, so all of them wait at the same time. */
+describe.concurrent.each(each)('the error of %s without an answer', (_name, ask) => {
   it('says where no server listens', async () => {
     const port = await closedPort();
     const failed = ask(`http://127.0.0.1:${port}`);
@@ -90,7 +90,7 @@ describe.concurrent.each(each)('%s without an answer', (_name, ask) => {
   });
 });
 
-it('of many addresses that were tried in vain, names the first', () => {
+it('names the first of many addresses that were tried in vain', () => {
   const one = (address: string) =>
     Object.assign(new Error(`connect ECONNREFUSED ${address}:443`), { code: 'ECONNREFUSED', address, port: 443 });
   const all = Object.assign(new AggregateError([one('10.0.0.1'), one('10.0.0.2')]), { code: 'ECONNREFUSED' });
@@ -103,7 +103,7 @@ it('of many addresses that were tried in vain, names the first', () => {
 it('an error that is not of the network is not treated as one', () =>
   expect(describeNetworkError(new Error('ENOTFOUND'))).toBeNull());
 
-it('only the first line of a long message is kept, and not all of it', () => {
+it('only the first line of a long message is kept, up to a length', () => {
   expect(firstLineOf('who may not do what\nand the request, signature and all')).toBe('who may not do what');
   expect(firstLineOf('x'.repeat(9_000))).toHaveLength(2_000);
 });

@@ -8,7 +8,7 @@ import { ProofExpired, Unavailable } from '../../fencing/model/errors.ts';
 import { granted, proof } from '../permits.ts';
 import { answered, closeAll, closing, failure, portOf, post, sent, serving } from './orders.ts';
 
-/** What becomes of the connection that an order waits for, or has left by. */
+/** What happens to the connection for which a destructive call waits, or on which it was sent. */
 
 afterEach(closeAll);
 
@@ -32,8 +32,8 @@ const counting = async () => {
   return { seen, port: await portOf(server) };
 };
 
-describe('an order that has not left', () => {
-  it('is told so, and leaves no connection behind that is still being made', async () => {
+describe('a destructive call that has not been sent', () => {
+  it('knows that, and closes a connection that is still being opened', async () => {
     const looked = Promise.withResolvers<void>();
     const agent = agentWith({ keepAlive: true, lookup: () => looked.resolve() });
     const { permit, end } = proof();
@@ -53,7 +53,7 @@ describe('an order that has not left', () => {
     expect(socket?.destroyed).toBe(true);
   });
 
-  it('leaves a connection that is still being made to nobody: the next request gets one of its own', async () => {
+  it('gives a connection that is still being opened to nobody: the next request gets its own', async () => {
     const { port } = await counting();
     const looked = Promise.withResolvers<void>();
     let lookups = 0;
@@ -76,7 +76,7 @@ describe('an order that has not left', () => {
     expect(await next).toBe('done');
   });
 
-  it('fails at once if its connection closes before it stands', async () => {
+  it('fails at once if its connection closes before it is open', async () => {
     const looked = Promise.withResolvers<void>();
     const agent = agentWith({ lookup: () => looked.resolve() });
     const failed = sent(granted, ({ through }) =>
@@ -87,7 +87,7 @@ describe('an order that has not left', () => {
     expect(await failed).toMatchObject({ message: 'the connection closed before it was established' });
   });
 
-  it('fails with what its connection failed with', async () => {
+  it('fails with the error of its connection', async () => {
     const server = createTcpServer();
     const port = await portOf(server);
     server.close();
@@ -95,7 +95,7 @@ describe('an order that has not left', () => {
     expect(await failed).toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  it('leaves its connection to the request that waits for one, if its permit does not allow it', async () => {
+  it('gives its connection to the request that waits for one, if its permit has ended', async () => {
     const { seen, port } = await counting();
     const agent = agentWith({ keepAlive: true, maxSockets: 1 });
     await post(port, agent);
@@ -109,8 +109,8 @@ describe('an order that has not left', () => {
   });
 });
 
-describe('an order that has left', () => {
-  /** Sends an order that gets no answer, and returns its end. */
+describe('a destructive call that has been sent', () => {
+  /** Sends a destructive call that gets no answer, and returns its end. */
   const unanswered = async (place: object, agent: Agent, asked: Promise<unknown>) => {
     const { permit, end } = proof();
     const failed = sent(permit, ({ through }) =>
@@ -125,7 +125,7 @@ describe('an order that has left', () => {
     return { asked: asked.promise, listener: () => asked.resolve() };
   };
 
-  it('is unknown if its connection is gone, too', async () => {
+  it('has an unknown result if its connection is gone, too', async () => {
     const { asked, listener } = silent();
     const agent = agentWith({});
     const { failed, end } = await unanswered({ port: await serving(listener) }, agent, asked);
@@ -148,7 +148,7 @@ describe('an order that has left', () => {
     await closed;
   });
 
-  it('and was answered does not reset its connection, which may be another order’s by then', async () => {
+  it('does not reset its connection once it was answered, because another call may use that by then', async () => {
     const { seen, port } = await counting();
     const agent = agentWith({ keepAlive: true });
     const { permit, end } = proof();
@@ -164,7 +164,7 @@ describe('an order that has left', () => {
     await expect.poll(() => seen).toEqual({ connections: 1, resets: 0, closed: 1 });
   });
 
-  it('has left nothing on its connection that outlives the way there', async () => {
+  it('leaves no listener on its connection', async () => {
     const { port } = await counting();
     const listenersAfter = async (through: (agent: Agent) => Agent): Promise<unknown> => {
       const agent = agentWith({ keepAlive: true });

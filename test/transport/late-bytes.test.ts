@@ -6,7 +6,7 @@ import { proof } from '../permits.ts';
 import { trustOnly } from './slow-front.ts';
 import { subjects, type Subject } from './subjects.ts';
 
-/** What every destructive call guarantees, whatever sends it, as observed by the server that receives it. */
+/** What every destructive call guarantees, whatever sends it, as the server that receives it sees it. */
 
 const unhurried = (): AbortSignal => new AbortController().signal;
 
@@ -31,13 +31,13 @@ describe.each(subjects)('a destructive call to %s', (_name, open) => {
     await subject?.front.close();
   });
 
-  it('is done and reported while its proof lasts', async () => {
+  it('is sent and reported while its proof lasts', async () => {
     const one = await opened();
     await one.act(proof().permit, unhurried());
     expect(one.front.arrived()).toHaveLength(1);
   });
 
-  it('does not leave if its proof ends during a slow TLS handshake', async () => {
+  it('is not sent if its proof ends during a slow TLS handshake', async () => {
     const one = await opened();
     const { permit, end } = proof();
     one.front.holdHandshakes(one.readsBefore);
@@ -50,7 +50,7 @@ describe.each(subjects)('a destructive call to %s', (_name, open) => {
     expect(await arrivals(one)).toEqual([]);
   });
 
-  it('does not leave if only the clock shows that the proof has ended, as in a process that was frozen', async () => {
+  it('is not sent if only the clock shows that the proof has ended, as in a process that was frozen', async () => {
     const one = await opened();
     const { permit, age } = proof();
     one.front.holdHandshakes(one.readsBefore);
@@ -63,7 +63,7 @@ describe.each(subjects)('a destructive call to %s', (_name, open) => {
     expect(await arrivals(one)).toEqual([]);
   });
 
-  it('does not leave over a warm connection once its proof has ended', async () => {
+  it('is not sent over a warm connection once its proof has ended', async () => {
     const one = await opened();
     await one.warm(unhurried());
     const { permit, age } = proof();
@@ -112,7 +112,7 @@ describe.each(subjects)('a destructive call to %s', (_name, open) => {
     expect(await arrivals(one)).toHaveLength(1);
   });
 
-  it('leaves, and is reported as done, if each call takes 520 ms and its connections are warm', async () => {
+  it('is sent, and reported as done, if each call takes 520 ms and its connections are warm', async () => {
     const one = await opened();
     const clock = systemClock();
     await one.warm(unhurried());

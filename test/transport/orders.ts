@@ -12,7 +12,7 @@ import { text } from 'node:stream/consumers';
 import { underPermit, type PermittedPath } from '../../transport/under-permit.ts';
 import type { proof } from '../permits.ts';
 
-/** Orders with Node's own means, without an SDK. */
+/** Destructive calls with Node.js alone, without an SDK. */
 
 const opened: { close: () => unknown }[] = [];
 

@@ -6,7 +6,7 @@ import { type PermittedPath, underPermit } from '../../transport/under-permit.ts
 import { granted, proof } from '../permits.ts';
 import { answered, closeAll, failure, post, sent, serving } from './orders.ts';
 
-/** What becomes of a call when its permit ends, its caller gives up, or its SDK leaves something behind. */
+/** What happens to a call when its permit ends, its caller gives up, or its SDK leaves something behind. */
 
 afterEach(closeAll);
 
@@ -18,7 +18,7 @@ const checked = ({ check }: PermittedPath): Promise<never> => {
 };
 
 describe('a call that no agent carries', () => {
-  it('is made under a permit that is valid', async () => {
+  it('is made with a permit that is valid', async () => {
     const call = underPermit({ name: 'the order', permit: granted, signal: undefined }, async ({ check }) => {
       check();
       return 'done';
@@ -26,7 +26,7 @@ describe('a call that no agent carries', () => {
     expect(await call).toBe('done');
   });
 
-  it('is not made under one that has ended by the clock', async () => {
+  it('is not made with a permit that has ended by the clock', async () => {
     const { permit, age } = proof();
     const order = vi.fn(async () => 'done');
     const failed = await sent(permit, async ({ check }) => {
@@ -38,7 +38,7 @@ describe('a call that no agent carries', () => {
     expect(order).not.toHaveBeenCalled();
   });
 
-  it('is not even begun under one that has ended', async () => {
+  it('is not even begun with a permit that has ended', async () => {
     const { permit, end } = proof();
     end();
     const send = vi.fn(checked);
@@ -47,7 +47,7 @@ describe('a call that no agent carries', () => {
   });
 });
 
-describe('a call that nobody answers', () => {
+describe('a call that gets no answer', () => {
   const under = (send: (path: PermittedPath) => Promise<never>) => {
     const { permit, end } = proof();
     const caller = new AbortController();
@@ -55,7 +55,7 @@ describe('a call that nobody answers', () => {
     return { failed, end, giveUp: () => caller.abort() };
   };
 
-  it('has left if its permit was checked, and its effect is unknown', async () => {
+  it('has been sent if its permit was checked, and its effect is unknown', async () => {
     const byProof = under(checked);
     byProof.end();
     const byCaller = under(checked);
@@ -67,7 +67,7 @@ describe('a call that nobody answers', () => {
       });
   });
 
-  it('has not left if it was not checked', async () => {
+  it('has not been sent if its permit was not checked', async () => {
     const byProof = under(never);
     byProof.end();
     expect(await byProof.failed).toMatchObject({
@@ -108,13 +108,13 @@ describe('the signal of a call', () => {
   });
 });
 
-/** Its connections never come: no name server answers. */
+/** Its connections never open, because no name server answers. */
 const waiting = (): Agent => new Agent({ lookup: () => undefined });
 const orderTo = (agent: Agent): Promise<string> =>
   answered(requestBy({ host: 'cloud.example', agent, method: 'POST' }).end());
 
 describe('the requests of a call', () => {
-  it('pass one agent only, however often an SDK asks for it', async () => {
+  it('use one agent only, however often an SDK asks for it', async () => {
     const agent = new Agent();
     const agents: Agent[] = [];
     await sent(granted, async ({ through }) => {
@@ -127,7 +127,7 @@ describe('the requests of a call', () => {
     expect(again).toBe(one);
   });
 
-  it('have not left if the last one waits for its connection, although one before was answered', async () => {
+  it('have not been sent if the last one waits for its connection, although an earlier one was answered', async () => {
     const port = await serving((_request, response) => void response.end());
     const agent = new Agent();
     const { permit, end } = proof();
@@ -144,7 +144,7 @@ describe('the requests of a call', () => {
     agent.destroy();
   });
 
-  it('fail at once if their SDK leaves them behind', async () => {
+  it('fail at once if their SDK abandons them', async () => {
     const left: Promise<unknown>[] = [];
     await sent(proof().permit, ({ through }) => {
       left.push(failure(orderTo(through(waiting()))));
@@ -154,7 +154,7 @@ describe('the requests of a call', () => {
   });
 });
 
-it('the connections of a client are kept, fifty at most', () => {
+it('the connections of a client are kept, at most fifty', () => {
   const kept = { maxSockets: 50, options: { keepAlive: true } };
   expect(createConnectionPool()).toMatchObject({ http: kept, https: kept });
 });

@@ -31,7 +31,7 @@ export interface SlowFront {
   readonly resets: () => number;
   /**
    * After this many connections, each for one read, a new connection gets no TLS answer until `release`. It may be one
-   * that the client makes ahead.
+   * that the client opens ahead.
    */
   readonly holdHandshakes: (afterConnections: number) => void;
   /** A destructive request gets no answer until `release`. */
@@ -58,7 +58,7 @@ const certificate = () =>
 
 const defaultAuthorities = getCACertificates('default');
 
-/** The SDKs do not accept a certificate for one client alone. */
+/** The SDKs do not accept a certificate for only one client. */
 export const trustOnly = (cert: string | null): void =>
   setDefaultCACertificates(cert === null ? defaultAuthorities : [...defaultAuthorities, cert]);
 
@@ -79,7 +79,7 @@ const pipeBoth = (socket: Socket, behind: Socket): void => {
   pipeline(socket, behind, socket, () => undefined);
 };
 
-/** `destroys`: whether a request is the one that a permit is for. A body that shows this is read. */
+/** `destroys`: whether a request is the one for which the permit is. A body that shows this is read. */
 export const openSlowFront = async (
   answer: (asked: ReceivedRequest) => Said,
   destroys: (asked: ReceivedRequest) => boolean,

@@ -29,7 +29,7 @@ export interface Subject {
   readonly front: SlowFront;
   /** The number of its reads before the destructive call. */
   readonly readsBefore: number;
-  /** Makes a read, and so an open connection. */
+  /** Makes a read, and therefore an open connection. */
   readonly warm: (signal: AbortSignal) => Promise<unknown>;
   readonly act: (permit: Permit, signal: AbortSignal) => Promise<unknown>;
 }

@@ -10,7 +10,7 @@ import { openSlowFront, type SlowFront } from './slow-front.ts';
 
 afterEach(closeAll);
 
-describe('an order through a proxy', () => {
+describe('a destructive call through a proxy', () => {
   /** A proxy that opens its tunnel when the test allows it. */
   const behindProxy = async (): Promise<{
     readonly agent: Agent;
@@ -52,7 +52,7 @@ describe('an order through a proxy', () => {
     return answer;
   };
 
-  it('does not leave through a tunnel that is opened too late', async () => {
+  it('is not sent through a tunnel that is opened too late', async () => {
     const { agent, front, asked, tunnel } = await behindProxy();
     const { permit, end } = proof();
     const failed = sent(permit, ({ through }) => order(front, through(agent)));
@@ -79,7 +79,7 @@ describe('an order through a proxy', () => {
   });
 });
 
-it('a failed handshake is reported as what it is', async () => {
+it('a failed handshake is reported as such', async () => {
   const front = await openSlowFront(
     () => ({ status: 200, body: '' }),
     () => true,

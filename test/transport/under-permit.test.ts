@@ -11,8 +11,8 @@ import { answered, closeAll, closing, failure, portOf, post, sent, serving } fro
 
 afterEach(closeAll);
 
-describe('an order that waits', () => {
-  it('for one of few connections does not leave by the next free one, and takes none away', async () => {
+describe('a destructive call that waits', () => {
+  it('for one of few connections is not sent over the next free one, and takes none away', async () => {
     const arrived: string[] = [];
     const waiting = Promise.withResolvers<() => void>();
     const port = await serving((request, response) => {
@@ -52,7 +52,7 @@ describe('an order that waits', () => {
     agent.destroy();
   });
 
-  it('whose SDK has given up is not sent afterwards', async () => {
+  it('is not sent afterwards if its SDK has given up', async () => {
     const arrived: string[] = [];
     const waiting = Promise.withResolvers<() => void>();
     const port = await serving((request, response) => {
@@ -76,7 +76,7 @@ describe('an order that waits', () => {
   });
 });
 
-describe('an order that has left', () => {
+describe('a destructive call that has been sent', () => {
   it('removes what is still in its buffers if the server does not read', async () => {
     const come = Promise.withResolvers<Socket>();
     const server = createTcpServer({ pauseOnConnect: true }, (socket) => come.resolve(socket));
@@ -117,7 +117,7 @@ describe('an order that has left', () => {
     });
   });
 
-  it('that was answered keeps its connection for the next', async () => {
+  it('that was answered keeps its connection for the next call', async () => {
     let connections = 0;
     const port = await serving((request, response) => void text(request).then(() => response.end('done')));
     const agent = new Agent({ keepAlive: true });

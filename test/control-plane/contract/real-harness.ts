@@ -11,7 +11,7 @@ import { grantCloudfence } from '../../testbed/installed.ts';
 
 const texts = z.record(z.string(), z.string()).exactOptional();
 
-/** Any object. Lists and failures have hardly any metadata. */
+/** Any object. Lists and errors have hardly any metadata. */
 const answered = z.looseObject({
   metadata: z.looseObject({
     name: z.string().default(''),
@@ -34,7 +34,7 @@ const adminOver =
     return { status: answer.status, body: answered.parse(answer.body) };
   };
 
-/** Only the API server runs here, so the account of its pods has to be created by hand. */
+/** Only the API server runs here, so the service account for pods has to be created by the test. */
 const prepare = async (api: Api): Promise<void> => {
   await grantCloudfence(api);
   await api.write('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } });

@@ -24,7 +24,7 @@ import {
   told,
 } from './diagnosed.ts';
 
-/** Causes as a real control plane shows them: the objects and events are its own. */
+/** Causes on a real control plane, with its own objects and events. */
 
 let testbed: Testbed;
 beforeAll(async () => {
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-/** A pod that waits for a claim which a pod on another node uses. */
+/** A pod that waits for a claim that a pod on another node uses. */
 const waitsFor = async (scene: Scene, claim: string): Promise<void> => {
   const [first, second] = await Promise.all([scene.addNode(), scene.addNode()]);
   await scene.addClaim(claim);
@@ -44,7 +44,7 @@ const waitsFor = async (scene: Scene, claim: string): Promise<void> => {
   );
 };
 
-/** A class of a provisioner that nobody runs. */
+/** A class of a provisioner that does not run. */
 const storageClass = async (scene: Scene, title: string, volumeBindingMode: string): Promise<string> => {
   const name = `${scene.namespace}-${title}`;
   const provisioner = 'nobody.example.org';
@@ -57,7 +57,7 @@ const storageClass = async (scene: Scene, title: string, volumeBindingMode: stri
 };
 
 describe.concurrent('diagnose on a real control plane', () => {
-  it('tells a machine that is off from one that is only cut off', async () => {
+  it('distinguishes a machine that is off from one that is only cut off', async () => {
     const stage = await openStage(testbed, 'diagnose-off');
     const pod = `pod/${stage.scene.namespace}/db-0`;
     stage.home.kubelet.die();
@@ -281,7 +281,7 @@ describe.concurrent('diagnose on a real control plane', () => {
     expect(await causeOf(scene, 'app')).toEqual(byPerson('no-provisioner'));
   });
 
-  it('finds what keeps a claim and a pod from going', async () => {
+  it('finds what keeps a claim and a pod from being deleted', async () => {
     const scene = await openScene(testbed, 'diagnose-going');
     const home = await scene.addNode();
     await scene.addClaim('data');

@@ -6,7 +6,7 @@ import { until } from '../../testbed/until.ts';
 import { runAtHand } from '../doors/doors.ts';
 import type { Scene } from '../scenes/scene.ts';
 
-/** What a diagnosis says of a scene, and when a scene is ready for one. */
+/** The result of a diagnosis, and how to know when a scene is ready for it. */
 
 export interface Diagnosed extends AnswerJson {
   readonly code: number;
@@ -29,7 +29,7 @@ export const causeOf = async ({ testbed, namespace }: Scene, pod: string) => {
   return { code: answer.code, kinds: kindsOf(answer), unread: answer.unread };
 };
 
-/** The pod's causes, who waits for what, the next commands, and what was left unread. */
+/** The causes for the pod, who waits for what, the next commands, and what could not be read. */
 export const answered = async ({ testbed, namespace }: Scene, pod: string) => {
   const { code, findings, unread } = await diagnose(testbed, `pod/${namespace}/${pod}`);
   const [finding] = findings;
@@ -42,7 +42,7 @@ export const answered = async ({ testbed, namespace }: Scene, pod: string) => {
   };
 };
 
-/** What an expert would answer: one cause. The exit code is 3 if a fence ends the wait, and 4 if a person has to act. */
+/** The answer of an expert: one cause. The exit code is 3 if a fence ends the wait, and 4 if a person has to act. */
 export const expert = ({
   kind,
   code = 4,
@@ -61,7 +61,7 @@ export const expert = ({
   unread: [],
 });
 
-/** Resolves once Kubernetes or a driver has said so in an Event of the scene. */
+/** Resolves once an Event of the scene, from Kubernetes or a driver, says so. */
 export const told = ({ testbed, namespace }: Scene, words: RegExp): Promise<unknown> =>
   until(`an event says ${words.source}`, async () =>
     words.test(JSON.stringify(await testbed.admin.get(`/api/v1/namespaces/${namespace}/events`))),

@@ -16,8 +16,8 @@ import { lonePod, on } from '../scenes/workload.ts';
 import { answered, driversOn, expert, notReady, setDrivers, told } from './diagnosed.ts';
 
 /**
- * Causes that need a kubelet, a machine, or a driver that does not act. The scheduler, the attach-detach controller, and
- * their events are the real ones. What a kubelet, an attacher, or an operator would have written, the scene writes.
+ * Causes that need a kubelet, a machine, or a driver that does nothing. The scheduler, the attach-detach controller,
+ * and their events are real. The scene writes what a kubelet, an attacher, or an operator would have written.
  */
 
 let testbed: Testbed;
@@ -27,15 +27,15 @@ beforeAll(async () => {
 afterAll(() => testbed?.close());
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces';
-/** How long the diagnosis takes an unmount, and an attachment without an answer, for a moment's work. */
+/** For how long the diagnosis treats an unmount, or an attachment without an answer, as a normal delay. */
 const STUCK_AFTER_MS = 61_000;
 const UNANSWERED_AFTER_MS = 35_000;
-/** How long a cloud may detach before the diagnosis calls the disk busy. */
+/** How long a detach in the cloud may take before the diagnosis calls the disk busy. */
 const BUSY_AFTER_MS = 122_000;
 
 const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
 
-/** Its kubelet reports, and does nothing with its pods any more. */
+/** Its kubelet renews its Lease, but does nothing with its pods any more. */
 const hangs = async ({ name, kubelet }: TestbedNode, work: () => Promise<void>): Promise<void> => {
   kubelet.die();
   const path = `${LEASES}/kube-node-lease/leases/${name}`;
@@ -68,14 +68,14 @@ const waits = (scene: Scene, { name }: TestbedNode) =>
 
 const MULTI_ATTACH = /Multi-Attach error|Waiting for detach/;
 
-/** What EC2 says while a guest still uses the disk. Moto detaches at once. */
+/** What EC2 says while a guest still uses the disk. In moto, a detach completes at once. */
 const detaching: Handling = async (passing, forward) => {
   const answer = await forward();
   if (passing.to !== 'ec2' || actionOf(passing) !== 'DescribeVolumes') return answer;
   return { ...answer, body: answer.body.replaceAll('<status>attached</status>', '<status>detaching</status>') };
 };
 
-/** The pod is gone, but the driver cannot detach its disk, and has said so. */
+/** The pod is gone, but the driver cannot detach its disk, and has reported that. */
 const detachFails = async (scene: Scene, { name }: TestbedNode, disk: string, failDetach: string): Promise<void> => {
   const path = `${ATTACHMENTS}/${attachmentName({ driver: DRIVER, handle: disk }, name)}`;
   await turn(testbed.access, disk, { failDetach });
@@ -85,7 +85,7 @@ const detachFails = async (scene: Scene, { name }: TestbedNode, disk: string, fa
   );
 };
 
-/** The kubelet says so of the container of the pod. */
+/** The kubelet reports this about the container of the pod. */
 const containerWaits = ({ namespace }: Scene, pod: string, reason: string): Promise<unknown> =>
   testbed.admin.write('PATCH', `/api/v1/namespaces/${namespace}/pods/${pod}/status`, {
     status: {
@@ -95,17 +95,17 @@ const containerWaits = ({ namespace }: Scene, pod: string, reason: string): Prom
     },
   });
 
-/** Creates a bound claim `data` whose volume is of this kind. */
+/** Creates a bound claim `data` with a volume of this kind. */
 const claimWith = async ({ namespace }: Scene, changed: object): Promise<void> => {
   const { metadata, spec } = volumeOf(namespace, 'data', 'volume-1', anyVolume);
-  // Null takes the field of the usual volume away.
+  // Null removes the field of the default volume.
   const own = { ...spec, csi: null, nodeAffinity: null, ...changed };
   await testbed.admin.write('POST', '/api/v1/persistentvolumes', { metadata, spec: own });
   const claims = `/api/v1/namespaces/${namespace}/persistentvolumeclaims`;
   await testbed.admin.write('POST', claims, claimOf(namespace, 'data', anyVolume));
 };
 
-/** The attachment of the claim's volume, once attach-detach has made it. */
+/** The attachment of the claim's volume, once attach-detach has created it. */
 const attachmentTo = ({ namespace }: Scene, node: TestbedNode, driver: string): Promise<string> => {
   const name = attachmentName({ driver, handle: 'volume-1' }, node.name);
   return until('attach-detach has asked for the attachment', async () => {
@@ -114,7 +114,7 @@ const attachmentTo = ({ namespace }: Scene, node: TestbedNode, driver: string): 
   });
 };
 
-/** The driver is registered on the Node, whose kubelet starts nothing. */
+/** The driver is registered on the Node, but its kubelet starts nothing. */
 const register = async ({ name }: TestbedNode, driver: string): Promise<void> => {
   const others = await driversOn(testbed, name);
   await setDrivers(testbed, name, [...others, { name: driver, nodeID: name, topologyKeys: [] }]);
@@ -170,7 +170,7 @@ describe.concurrent('diagnose on a real control plane', () => {
     });
   });
 
-  it('finds a disk that its machine does not let go', async () => {
+  it('finds a disk that its machine does not release', async () => {
     const { scene, home, other, disk } = await held('diagnose-busy');
     await detachFails(scene, home, disk, 'rpc error: code = DeadlineExceeded desc = context deadline exceeded');
     await waits(scene, other);
@@ -320,7 +320,7 @@ describe.concurrent('diagnose on a real control plane', () => {
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-/** The API of CSI-Addons, as far as a reader needs it, and one fence that an operator has made. */
+/** The API of CSI-Addons, as far as a reader needs it, and one fence that an operator has created. */
 const addNetworkFence = async ({ namespace }: Scene): Promise<string> => {
   const [group, plural] = ['csiaddons.openshift.io', 'networkfences'];
   await testbed.admin.call('POST', CRDS, {

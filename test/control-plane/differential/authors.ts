@@ -1,4 +1,4 @@
-/** The writer of a change, by the same name on both stages. */
+/** The writer of a change, with the same name in both clusters. */
 
 const ACCOUNT = 'system:serviceaccount:kube-system:';
 

@@ -5,7 +5,9 @@ import type { Writing } from './lines.ts';
 import { openSandboxStage } from './sandbox.ts';
 import type { Story } from './stage.ts';
 
-/** One play of the sandbox represents the real control plane here, and another version of it the sandbox. */
+/**
+ * In this test, one play of the sandbox stands for the real control plane, and another version of it for the sandbox.
+ */
 const play = async (name: string): Promise<Story> => {
   const stage = openSandboxStage(1);
   await incidents[name]?.(stage);
@@ -31,7 +33,7 @@ describe('the comparison of a recorded story with a simulated one', () => {
     expect(compared((writing) => writing)).toEqual([]);
   });
 
-  it('finds another deleter of an object', () => {
+  it('finds that something else deleted an object', () => {
     expect(compared((writing) => (endOfPod(writing) ? { ...writing, by: 'pod-garbage-collector' } : writing))).toEqual([
       'pod 1, exists: really statefulset-controller made it "yes" (before), then somebody made it "gone" (by hand); in the sandbox statefulset-controller made it "yes" (before), then pod-garbage-collector made it "gone" (by hand)',
     ]);
@@ -48,7 +50,7 @@ describe('the comparison of a recorded story with a simulated one', () => {
     [290, false],
     [600, true],
     [-600, true],
-  ] as const)('compares a detach that takes %s ms longer with a limit of a fifth or 300 ms', ([ms, isFound]) => {
+  ] as const)('accepts a detach that takes %s ms longer only within a limit of a fifth or 300 ms', ([ms, isFound]) => {
     const found = compared((writing) => (endOfAttachment(writing) ? { ...writing, at: writing.at + ms } : writing));
     expect(found.some((difference) => difference.startsWith('attachment to home 1, exists "gone": really after'))).toBe(
       isFound,
@@ -65,7 +67,7 @@ describe('the comparison of a recorded story with a simulated one', () => {
     expect(found).toContain('in the sandbox (pod 2, exists "yes") comes before (pod 1, exists "gone")');
   });
 
-  it('finds another order of events that do not race', () => {
+  it('finds a different order of events that do not race', () => {
     const first = story.writings.find(endOfAttachment);
     const last = Math.max(...story.writings.map(({ revision }) => revision));
     const found = compared((writing) => (writing === first ? { ...writing, revision: last + 1 } : writing));

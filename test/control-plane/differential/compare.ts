@@ -26,8 +26,8 @@ export interface TimedLine extends Pick<Line, 'object' | 'nth' | 'facet' | 'valu
 const BEFORE = 'before';
 
 /**
- * Kubelets are stand-ins on both stages. The other hands are the script's and Cloudfence's. Before the incident nothing
- * is timed.
+ * Kubelets are stand-ins in both clusters. Other changes are made by the script and by Cloudfence. Nothing before the
+ * incident is timed.
  */
 const UNTIMED: ReadonlySet<string> = new Set(['kubelet', 'somebody', 'cloudfence']);
 const isTimed = (phase: string, { by }: Line): boolean => phase !== BEFORE && !UNTIMED.has(by);
@@ -37,7 +37,7 @@ const zerosOf = ({ phases }: Story, lines: readonly Line[]): readonly number[] =
     phase.from === 'announcement' ? phase.at : (lines.find(({ at }) => at >= phase.at)?.at ?? phase.at),
   );
 
-/** Values that differ from stage to stage. Only the change is compared. */
+/** Values that differ from cluster to cluster. Only the fact that they changed is compared. */
 const unnamed = (lines: readonly Line[], line: Line): string => {
   if (!UNIQUE.has(line.facet) || line.value === '') return line.value;
   const own = lines.filter(
@@ -82,7 +82,7 @@ export const toComparable = (story: Story): ComparableStory => {
 const sideOf = ({ object, nth, facet }: TimedLine): string => `${object} ${nth}, ${facet}`;
 const sidesOf = ({ lines }: ComparableStory) => Map.groupBy(lines, sideOf);
 
-/** Each change of an object on one side: who made it, what it changed, and in which phase. */
+/** Each change of an object in one cluster: who made it, what it changed, and in which phase. */
 const deedOf = ({ by, value, phase }: TimedLine): string => `${by} made it "${value}" (${phase})`;
 const courseOf = (lines: readonly TimedLine[] | undefined): string =>
   (lines ?? []).map(deedOf).join(', then ') || 'nothing';
@@ -122,7 +122,9 @@ const offTime = (line: TimedLine, played: readonly TimedLine[], measure: Measure
   return `${sideOf(line)} "${line.value}": really after ${really.toFixed(2)} s; in the sandbox after ${earliest.toFixed(2)} to ${latest.toFixed(2)} s`;
 };
 
-/** The plays of the sandbox differ in the phases of what repeats. A time has to be near one of theirs. */
+/**
+ * The plays of the sandbox differ in the phases of everything that repeats. A real time has to be near one of theirs.
+ */
 const otherTimes = (real: ComparableStory, plays: readonly ComparableStory[]): readonly string[] => {
   const played = plays.map(sidesOf);
   return [...sidesOf(real)].flatMap(([side, lines]) =>
@@ -135,14 +137,14 @@ const otherTimes = (real: ComparableStory, plays: readonly ComparableStory[]): r
 
 const RACE_MS = 500;
 
-/** Kubelets are stand-ins, so their place among the others means nothing. */
+/** Kubelets are stand-ins, so their place among the others has no meaning. */
 const inTurn = ({ lines }: ComparableStory): readonly TimedLine[] =>
   lines.filter(({ phase, by }) => phase !== BEFORE && by !== 'kubelet');
 const lineOf = (line: TimedLine): string => `${sideOf(line)} "${line.value}" (${line.phase})`;
 
 /**
- * Lists the pairs of lines whose order differs: in reality one comes so long before the other that it is no race, and
- * it never does in the sandbox.
+ * Lists the pairs of lines whose order differs: on the real control plane, one comes so long before the other that it
+ * is no race, and in the sandbox it never does.
  */
 const otherOrders = (real: ComparableStory, plays: readonly ComparableStory[]): readonly string[] => {
   const turns = plays.map((play) => new Map(inTurn(play).map((line, turn) => [lineOf(line), turn])));
@@ -158,8 +160,8 @@ const otherOrders = (real: ComparableStory, plays: readonly ComparableStory[]): 
 };
 
 /**
- * Returns where the sandbox differs from reality: the courses, the ends, and the order of causes in the play that is
- * nearest, and each order and time that no play is near to. Empty if they agree.
+ * Returns where the sandbox differs from the real control plane: the courses, the ends, and the order of causes in the
+ * nearest play, and each order and time that no play is near to. Empty if they agree.
  */
 export const differences = (real: ComparableStory, plays: readonly ComparableStory[]): readonly string[] => {
   const perPlay = plays.map((play) => [

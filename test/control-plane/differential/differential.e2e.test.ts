@@ -13,12 +13,12 @@ beforeAll(async () => {
 afterAll(() => testbed?.close());
 
 /**
- * Incidents that are compared to the second have the computer for themselves. The others, which wait for Kubernetes'
- * timers, run next to each other.
+ * Incidents whose times are compared exactly run alone on the computer. The others, which wait for the timers of
+ * Kubernetes, run at the same time.
  */
 const inTurn = pLimit(1);
 
-/** The same courses by the same hands, in the same order and time, to the same end. */
+/** The same events in the same order, from the same writers, at the same times, with the same end. */
 describe.concurrent('the sandbox', () => {
   it.for(Object.entries(incidents))('does what a real control plane does: %s', async ([, incident], { expect }) => {
     expect(await inTurn(() => played(incident, () => openRealStage(testbed)))).toEqual([]);

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-/** Is retried once after a failure, like everything that is timed on a computer that may be busy. */
+/** Is repeated once after a failure, like everything that is timed on a computer that may be busy. */
 describe.concurrent('the sandbox does what a real control plane does, at Kubernetes’ own pace', () => {
   it.for(Object.entries(slowIncidents))('%s', { retry: 1 }, async ([, incident], { expect }) => {
     expect(await played(incident, () => openRealStage(testbed))).toEqual([]);

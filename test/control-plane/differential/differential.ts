@@ -21,8 +21,8 @@ const playInSandbox = async (incident: Incident): Promise<readonly ComparableSto
 };
 
 /**
- * Plays the same incident in the sandbox and on the real stage, and returns the differences. The sandbox comes first,
- * because it takes the processor from the real stage.
+ * Plays the same incident in the sandbox and on the real control plane, and returns the differences. The sandbox comes
+ * first, because it uses the processor that the real control plane needs.
  */
 export const played = async (
   incident: Incident,

@@ -3,7 +3,7 @@ import { FENCED_LABEL, NUDGE_ANNOTATION, RECORD_ANNOTATION } from '../../../kube
 import type { Participants } from './participants.ts';
 import { inStory } from './participants.ts';
 
-/** The sides of an object that the sandbox models, each in words. */
+/** The properties of an object that the sandbox models, each in words. */
 
 export const WATCHED = ['nodes', 'pods', 'volumeattachments', 'csinodes'] as const;
 export type Watched = (typeof WATCHED)[number];
@@ -103,7 +103,7 @@ const facetsOfPod = (written: unknown): Facets => {
 
 const NODE_ID = 'csi.alpha.kubernetes.io/node-id';
 
-/** The driver words its errors itself. Only the existence of an error is compared. */
+/** The driver writes its own error messages. Only the existence of an error is compared. */
 const facetsOfAttachment = (written: unknown): Facets => {
   const { metadata, status } = attachment.parse(written);
   return {
@@ -124,7 +124,7 @@ const bareFacets: Readonly<Record<Watched, (written: unknown) => Facets>> = {
   csinodes: () => ({}),
 };
 
-/** Facets whose values differ from stage to stage. Only the change is compared. */
+/** Facets whose values differ from cluster to cluster. Only the fact that they changed is compared. */
 export const UNIQUE: ReadonlySet<string> = new Set(['boot']);
 
 export const facetsOf = (

@@ -2,7 +2,7 @@ import type { CurrentObjects } from './lines.ts';
 import type { Incident, DifferentialCluster } from './stage.ts';
 import { cordonRefuge, deleteAttachment, deleteNode, forceDelete, nudge, taint } from './stage.ts';
 
-/** What happens to a machine, described once for both stages. */
+/** What happens to a machine, described once for both clusters. */
 
 const attachedAt =
   (place: string) =>
@@ -41,7 +41,7 @@ const taintAndForceDelete: Incident = async (stage) => {
   await moved(stage);
 };
 
-/** The scheduler takes either of two equal nodes. */
+/** The scheduler selects one of two equal nodes by chance. */
 const forceDeleteAlone: Incident = async (stage) => {
   await cordonRefuge(stage);
   await stage.stop();
@@ -151,7 +151,7 @@ const nodeDeleted: Incident = async (stage) => {
   await moved(stage, LONG_MS);
 };
 
-/** Incidents that wait for Kubernetes' own timers. */
+/** Incidents that wait for the timers of Kubernetes itself. */
 export const slowIncidents: Readonly<Record<string, Incident>> = {
   'a stopped machine that nobody does anything about': leftAlone,
   'the taint alone, NoSchedule': taintAlone('NoSchedule'),

@@ -3,11 +3,11 @@ import { facetsOf } from './facets.ts';
 import type { Participants } from './participants.ts';
 import { ownerOf } from './participants.ts';
 
-/** An object as one write left it, or as it was last seen if the write removed it. */
+/** An object after one write, or its last state if the write removed it. */
 export interface Writing {
   /** Epoch ms. */
   readonly at: number;
-  /** Of the whole cluster: writes come in the order of their revisions. */
+  /** Counts in the whole cluster: writes come in the order of their revisions. */
   readonly revision: number;
   /** The writer, in the words of `authors.ts`. */
   readonly by: string;
@@ -75,7 +75,7 @@ export const linesOf = (writings: readonly Writing[], participants: Participants
     });
 };
 
-/** What a script waits for: the current object of each name. */
+/** What a script waits for: the present object of each name. */
 export interface CurrentObjects {
   readonly value: (object: string, facet: string) => string;
   /** How many objects have had that name. */
@@ -94,7 +94,7 @@ export const standingAfter = (lines: readonly Line[]): CurrentObjects => {
   };
 };
 
-/** The same, computed again only if there is more of it. */
+/** The same, computed again only if there are more writes. */
 export const standingIn = (writings: () => readonly Writing[], participants: Participants): (() => CurrentObjects) => {
   let known = -1;
   let standing = standingAfter([]);

@@ -1,6 +1,6 @@
 import type { Line } from './lines.ts';
 
-/** A change, by its subject. `nth` is set if it is not the first of that name. */
+/** A change, by its subject. `nth` is set if it is not the first with that name. */
 interface Change {
   readonly object: string;
   readonly nth?: number;
@@ -15,7 +15,7 @@ const change = (object: string, facet: string, value: Change['value'], nth = 1):
   nth,
 });
 
-/** Causes and their effects: these orders are no races. */
+/** Causes and their effects. These orders are no races. */
 const causes: readonly (readonly [Change, Change])[] = [
   [change('pod', 'exists', 'gone'), change('pod', 'exists', 'yes', 2)],
   [change('pod', 'exists', 'yes', 2), change('pod', 'on', /./, 2)],
@@ -57,7 +57,7 @@ const fits = (line: Line, { object, nth, facet, value }: Change): boolean =>
 
 const inWords = ({ object, nth = 1, facet, value }: Change): string => `${object} ${nth}, ${facet} "${String(value)}"`;
 
-/** Two sides of one object may change in one write. */
+/** Two facets of one object may change in one write. */
 const outOfOrder = (lines: readonly Line[], [cause, effect]: readonly [Change, Change]): boolean => {
   const [first, second] = [firstThatFits(lines, cause), firstThatFits(lines, effect)];
   return first !== undefined && second !== undefined && first.revision > second.revision;

@@ -3,9 +3,9 @@ import { attachmentName } from '../../../sandbox/cluster/controllers/volumes.ts'
 import type { Writing } from './lines.ts';
 import { DRIVER } from '../kubelet/kubelet-node.ts';
 
-/** The people and objects of an incident, by the names that they have on one stage. */
+/** The objects of an incident, by the names that they have in one cluster. */
 export interface Participants {
-  /** Names of the Nodes: of the machine that something happens to, and of the one to move to. */
+  /** Names of the Nodes: of the machine to which something happens, and of the one to which the database moves. */
   readonly home: string;
   readonly refuge: string;
   readonly instances: { readonly home: string; readonly refuge: string };
@@ -22,7 +22,7 @@ export type NodeRole = 'home' | 'refuge';
 export const attachmentTo = (participants: Participants, place: NodeRole): string =>
   attachmentName({ driver: DRIVER, handle: participants.disk }, participants[place]);
 
-/** Returns a text in which each name of the stage is replaced by its part in the story. */
+/** Returns a text in which each name of the cluster is replaced by its role in the story. */
 export const inStory = (participants: Participants, text: string): string => {
   const parts: readonly (readonly [string, string])[] = [
     [attachmentTo(participants, 'home'), 'ATTACHMENT-TO-HOME'],
@@ -47,7 +47,7 @@ const object = z.looseObject({
     .default({ nodeName: '', source: { persistentVolumeName: '' } }),
 });
 
-/** What the story calls the object that was written. Null if it is not part of the story. */
+/** The name of the written object in the story. Null if it is not part of the story. */
 export const ownerOf = (
   participants: Participants,
   { kind, object: written }: Pick<Writing, 'kind' | 'object'>,

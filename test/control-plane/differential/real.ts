@@ -19,7 +19,7 @@ const CLAIM = 'data-db-0';
 const WITHIN_MS = 90_000;
 const READY_WITHIN_MS = 30_000;
 
-/** The attacher publishes a second time after it has published. That is over before the incident begins. */
+/** The attacher publishes a second time after it has published. That has ended before the incident begins. */
 const SECOND_PUBLISH_MS = 2_000;
 
 /** The home node has lost its initial taints before anything is scheduled, as in the sandbox. */
@@ -74,7 +74,7 @@ const manualActionsAt = (
   release: async () => (await cloudfence(access, 'release', home.name, '--timeout', '90s')).says.outcome,
 });
 
-/** The testbed as a stage: in real time, reported by watches and by the audit log. */
+/** The testbed as one of the two clusters: in real time, reported by watches and by the audit log. */
 export const openRealStage = async (testbed: Testbed): Promise<DifferentialCluster> => {
   const watching = await watchAll(testbed.admin, WATCHED);
   const { participants, home } = await setUp(testbed);

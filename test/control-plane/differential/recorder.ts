@@ -7,7 +7,7 @@ import type { Writing } from './lines.ts';
 
 const isWatched = (resource: string): resource is Watched => WATCHED.some((kind) => kind === resource);
 
-/** Records every write to a sandbox's cluster from now on, as it is audited. */
+/** From now on, records every write to the cluster of a sandbox, as the audit log would. */
 export const recordWrites = (cluster: ClusterState): readonly Writing[] => {
   const writings: Writing[] = [];
   const last = new Map<string, unknown>();

@@ -29,7 +29,7 @@ import { standingIn } from './lines.ts';
 import { recordWrites } from './recorder.ts';
 import type { Phase, DifferentialCluster } from './stage.ts';
 
-/** moto's EC2 is instant, and a machine there stops in the middle of whatever it did. */
+/** In moto's EC2, every change is instant, and a machine stops in the middle of whatever it does. */
 const INSTANT = { bootTakes: 0, shutdownTakes: 0, terminateTakes: 0, attachTakes: 0, detachTakes: 0 } as const;
 const STEP_MS = 10;
 const WITHIN_MS = 90_000;
@@ -129,7 +129,7 @@ const untilHolds = (world: AwsWorld, what: string, holds: () => boolean, withinM
   }
 };
 
-/** The sandbox as a stage, in virtual time. `seed` sets the phases of everything that repeats. */
+/** The sandbox as one of the two clusters, in virtual time. `seed` sets the phases of everything that repeats. */
 export const openSandboxStage = (seed: number): DifferentialCluster => {
   const troubled: Troubled = { detachFails: false };
   const { world, writings } = worldWith(seed, troubled);

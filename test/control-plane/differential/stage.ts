@@ -4,7 +4,7 @@ import type { Participants, NodeRole } from './participants.ts';
 import { attachmentTo, POD } from './participants.ts';
 import type { CurrentObjects, Writing } from './lines.ts';
 
-/** The start of a phase's times: its announcement, or the first change in it. */
+/** The start of the times of a phase: its announcement, or the first change in it. */
 export type CountedFrom = 'announcement' | 'first change';
 
 export interface Phase {
@@ -14,7 +14,7 @@ export interface Phase {
   readonly from: CountedFrom;
 }
 
-/** Everything that happened on one stage. */
+/** Everything that happened in one cluster. */
 export interface Story {
   readonly participants: Participants;
   readonly phases: readonly Phase[];
@@ -28,16 +28,13 @@ export interface Story {
 export interface DifferentialCluster {
   readonly participants: Participants;
   readonly phase: (title: string, from: CountedFrom) => void;
-  /** The machine at home goes off in the middle of whatever it did. */
+  /** The machine at home goes off in the middle of whatever it does. */
   readonly stop: () => Promise<void>;
   readonly terminate: () => Promise<void>;
   readonly start: () => Promise<void>;
   /** From now on the CSI driver cannot detach the volume, or can again. */
   readonly failDetach: (fails: boolean) => Promise<void>;
-  /**
-   * A request as a person makes it. PATCH is a merge patch.
-   * @throws Error if the server refuses
-   */
+  /** A request that a person sends. PATCH is a merge patch. @throws Error if the server rejects it */
   readonly ask: (method: 'GET' | 'PATCH' | 'DELETE', path: string, body?: object) => Promise<unknown>;
   /** The outcome of Cloudfence's run for the machine at home. */
   readonly fence: () => Promise<string>;
@@ -65,7 +62,7 @@ export const taint = async (
   await ask('PATCH', path, { spec: { taints: [...spec.taints, { ...OUT_OF_SERVICE, effect }] } });
 };
 
-/** No pod may come to the refuge any more. */
+/** From now on, no pod can be scheduled on the refuge. */
 export const cordonRefuge = async ({ ask, until, participants }: DifferentialCluster): Promise<void> => {
   await ask('PATCH', `/api/v1/nodes/${participants.refuge}`, { spec: { unschedulable: true } });
   await until('the refuge is tainted', ({ value }) => value('node refuge', 'taints').includes('unschedulable'));

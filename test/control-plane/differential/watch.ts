@@ -76,8 +76,8 @@ const isAbout = ({ kind, object }: WatchedWrite) => {
 const isDoomed = ({ object }: WatchedWrite): boolean => known.parse(object).metadata.deletionTimestamp != null;
 
 /**
- * Answers carry the revision that they made, except for bindings and for deletions that complete at once. A watch shows
- * such a pod twice: terminating and gone.
+ * Answers contain the revision that they created, except for bindings and for deletions that complete at once. A watch
+ * shows such a pod twice: terminating and gone.
  */
 const causeOf = (seen: WatchedWrite, entries: readonly AuditEntry[]): AuditEntry | undefined => {
   const own = entries.filter(isAbout(seen)).filter(({ at }) => at <= seen.at + AHEAD_MS);
@@ -86,7 +86,7 @@ const causeOf = (seen: WatchedWrite, entries: readonly AuditEntry[]): AuditEntry
   return own.find(({ revision }) => revision === String(seen.revision)) ?? own.findLast(({ verb }) => verb === unnamed);
 };
 
-/** Which user made each change, and when exactly. */
+/** Which user made each change, and exactly when. */
 export const withAuthors = (seen: readonly WatchedWrite[], entries: readonly AuditEntry[]): readonly Writing[] =>
   seen.map((one) => {
     const cause = causeOf(one, entries);

@@ -86,7 +86,7 @@ export interface CliAnswer {
   readonly says: Outcome;
 }
 
-/** What the CLI said with `--json` about one machine. */
+/** What the CLI printed with `--json` about one machine. */
 export const answerIn = ({ code, stdout, stderr }: ProgramResult): CliAnswer => {
   if (stdout === '') throw new Error(`cloudfence ended with ${code} and said nothing but: ${stderr}`);
   return { code, says: outcome.parse(JSON.parse(stdout)) };
@@ -96,7 +96,7 @@ export const answerIn = ({ code, stdout, stderr }: ProgramResult): CliAnswer => 
 export const beginCloudfence = (testbed: TestbedAccess, ...args: readonly string[]): StartedProgram =>
   begin(atHand(testbed), [pathOf('../../../cli/cloudfence.js'), ...args, '--json']);
 
-/** The built CLI with `--json`, under the service account of the shipped manifest. */
+/** The built CLI with `--json`, with the service account of the shipped manifest. */
 export const cloudfence = async (testbed: TestbedAccess, ...args: readonly string[]): Promise<CliAnswer> =>
   answerIn(await runCli(testbed, args));
 
@@ -121,7 +121,7 @@ const beginFunction = async (
     JSON.stringify(event),
   );
 
-/** A packaged function's answer to one event. */
+/** The answer of a packaged function to one event. */
 const invoke = async (
   testbed: TestbedAccess,
   name: FunctionName,
@@ -141,8 +141,8 @@ export const beginDelivery = (testbed: TestbedAccess, batch: Batch): Promise<Sta
   beginFunction(testbed, 'on-event', batch, null);
 
 /**
- * Gives the packaged AWS handler one batch, and returns its answer to the queue. Without a queue it can send nothing
- * again.
+ * Gives the packaged AWS handler one batch, and returns its answer to the queue. Without a queue, it cannot send
+ * anything again.
  */
 export const deliver = async (
   testbed: TestbedAccess,

@@ -24,7 +24,7 @@ export interface Batch {
   readonly Records: readonly { readonly messageId: string; readonly body: string }[];
 }
 
-/** One batch of several batches' messages. */
+/** One batch with the messages of several batches. */
 export const inOneBatch = (batches: readonly Batch[]): Batch => ({
   Records: batches
     .flatMap(({ Records }) => Records.map(({ body }) => body))

@@ -7,7 +7,7 @@ import type { Batch } from './events.ts';
 import { entryOf } from './functions.ts';
 import type { TestbedAccess } from '../../testbed/installation.ts';
 
-/** The packaged AWS handler in a process that is kept: its first batch starts cold, and each further one is warm. */
+/** The packaged AWS handler in a process that continues: its first batch starts cold, and each later one is warm. */
 export interface KeptHandler {
   /** @throws Error if it ends instead of answering, or requests the batch again */
   readonly deliver: (batch: Batch) => Promise<Delivered>;

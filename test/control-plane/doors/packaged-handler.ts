@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { z } from 'zod';
 
-/** A packaged function's handler, called as Lambda calls it: with the event and the remaining time. */
+/** The handler of a packaged function, called as Lambda calls it: with the event and the remaining time. */
 const LASTS_MS = 60_000;
 
 type Handler = (event: unknown, context: { readonly getRemainingTimeInMillis: () => number }) => Promise<unknown>;

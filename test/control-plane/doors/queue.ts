@@ -12,7 +12,7 @@ import type { TestbedAccess } from '../../testbed/installation.ts';
 
 /** An SQS queue in front of the packaged function. What the function sends again comes back to it after its delay. */
 export interface Queue {
-  /** Adds a batch and delivers whatever is due, until nothing is left and nothing is on its way. */
+  /** Adds a batch and delivers everything that is due, until nothing is left and nothing is on its way. */
   readonly drain: (batch: Batch) => Promise<void>;
   readonly close: () => void;
 }

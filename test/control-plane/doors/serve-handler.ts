@@ -2,7 +2,7 @@ import { handlerIn } from './packaged-handler.ts';
 
 /**
  * Keeps a packaged function as Lambda keeps a warm one: each message is an event, and is answered before the next one
- * is taken.
+ * is read.
  */
 const [, , entry = ''] = process.argv;
 const handle = handlerIn(entry);

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-/** Nothing makes disks here, so the volume is there before the claim. */
+/** Nothing creates disks here, so the volume exists before the claim. */
 const addDisk = async ({ testbed: { admin, ec2 }, namespace }: Scene): Promise<void> => {
   const volume = volumeOf(namespace, 'drill', await ec2.disk(null), { ...anyVolume, storageClassName: namespace });
   await admin.write('POST', '/apis/storage.k8s.io/v1/storageclasses', {
@@ -73,7 +73,7 @@ const toolsFor = (node: TestbedNode) => {
   };
 };
 
-/** The CLI reacts to the machine again and again, as the functions do. */
+/** The CLI handles the machine again and again, as the functions do. */
 const reacting =
   ({ instance }: TestbedNode) =>
   async (signal: AbortSignal): Promise<void> => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { GateRequest } from './gate.ts';
 
-/** What a request of Cloudfence's would change, in fencing's own words for its steps. */
+/** What a request of Cloudfence would change, with the names of its steps. */
 export type Change =
   | 'enter'
   | 'mark'
@@ -20,7 +20,7 @@ export type Change =
 const jsonPatch = z.array(z.looseObject({ op: z.string(), path: z.string() }));
 const nudge = z.looseObject({ metadata: z.looseObject({ annotations: z.record(z.string(), z.string().nullable()) }) });
 
-/** A mark adds taints, parking and releasing remove them, and a note leaves them alone. */
+/** A mark adds taints, a park and a release remove them, and a note does not change them. */
 const changeOfNode = (body: string): Change => {
   const taints = jsonPatch
     .parse(JSON.parse(body))

@@ -43,7 +43,7 @@ const job: Workload = {
   }),
 };
 
-/** Runs the Job at home, by cordoning the other node. */
+/** Runs the Job at home: the other node is cordoned. */
 const runJobAtHome = async (testbed: Testbed, { scene, home, refuge }: Stage): Promise<void> => {
   const cordon = (unschedulable: boolean | null) =>
     testbed.admin.write('PATCH', `/api/v1/nodes/${refuge.name}`, { spec: { unschedulable } });
@@ -87,8 +87,8 @@ const movedOnce = [
 ];
 
 /**
- * Expects the same end as after an undisturbed fence: both pods moved once, the disk moved with them, and nothing newer
- * was touched.
+ * Expects the same end as after a fence without faults: both pods moved once, the disk moved with them, and nothing
+ * newer was touched.
  */
 export const expectRecovered = async (crippled: Crippled): Promise<void> => {
   const { scene, home, refuge, lives, former } = crippled;
@@ -98,7 +98,7 @@ export const expectRecovered = async (crippled: Crippled): Promise<void> => {
   expect(lives.of('db-0')[0]?.uid).toBe(former);
 };
 
-/** Changes that their servers accepted, in their order, each once. */
+/** Changes that their servers accepted, in order, each once. */
 export const changesMade = ({ seen }: Gates): readonly Change[] => {
   const made = seen.filter(({ status, change }) => change !== null && status !== null && status < 300);
   return [...new Map(made.map(({ passing, change }) => [keyOf(passing), change])).values()].filter(

@@ -31,13 +31,13 @@ afterAll(() => testbed?.close());
 
 /**
  * Whatever goes wrong, the same is done in the end, with two exceptions. One call reports to people, and its failure
- * delays nothing. An attacher that notices by itself that the disk is free needs no nudge.
+ * delays nothing. An attacher that sees by itself that the disk is free needs no nudge.
  */
 const always = (changes: readonly Change[]): ReadonlySet<Change> =>
   new Set(changes.filter((change) => !['record-event', 'nudge', 'nudge-off'].includes(change)));
 const DONE = always(CHANGES);
 
-/** Each trouble is for one scenario: one with a memory is created again. */
+/** Each trouble is for one scenario, and is created again if it has a memory. */
 const troubles: readonly { readonly what: string; readonly make: () => Handling }[] = [
   { what: 'the first try of each call is throttled', make: () => onceEach(refused(throttled)) },
   { what: 'the first try of each call gets an internal error', make: () => onceEach(refused(broken)) },
@@ -58,7 +58,7 @@ const troubles: readonly { readonly what: string; readonly make: () => Handling 
   { what: 'all answers are slow', make: () => slow(200) },
 ];
 
-/** A second run finishes what the first one leaves, over an undisturbed connection. */
+/** A second run completes what the first one leaves, over a connection without faults. */
 const finish = async ({ gates, home }: Crippled): Promise<void> => {
   gates.handle((_, forward) => forward());
   expect(await cloudfence(gates.access, 'fence', home.instance)).toMatchObject({
@@ -68,7 +68,7 @@ const finish = async ({ gates, home }: Crippled): Promise<void> => {
 };
 
 describe.concurrent('on the connection to the API server', () => {
-  it.for(troubles)('$what, and the CLI’s fence ends as it should', async ({ make }) => {
+  it.for(troubles)('$what, and the fence of the CLI ends as it should', async ({ make }) => {
     const crippled = await openCrippled(testbed, 'api-fault');
     const { gates, home } = crippled;
     gates.handle(onTheWayTo('api', make()));
@@ -81,7 +81,7 @@ describe.concurrent('on the connection to the API server', () => {
 });
 
 describe.concurrent('on the connection to EC2', () => {
-  it.for(troubles)('$what, and the function’s fence ends as it should', async ({ make }) => {
+  it.for(troubles)('$what, and the fence of the function ends as it should', async ({ make }) => {
     const crippled = await openCrippled(testbed, 'ec2-fault');
     const { gates, home } = crippled;
     gates.handle(onTheWayTo('ec2', make()));
@@ -95,7 +95,7 @@ describe.concurrent('on the connection to EC2', () => {
     await crippled.close();
   });
 
-  it('answers take longer than a proof lasts: nothing is destroyed, and the fence ends once answers are faster', async () => {
+  it('if answers take longer than a proof lasts, nothing is destroyed until answers are faster', async () => {
     const crippled = await openCrippled(testbed, 'ec2-slow');
     const { gates, home, disk } = crippled;
     gates.handle(onTheWayTo('ec2', slow(2_100)));

@@ -7,7 +7,7 @@ import { inWords, keyOf } from './strike.ts';
 
 /**
  * A moment between two calls: a change was answered, or the next change was cleared (`null` for the first), or the Node
- * was read for the mark, and only the mark's own last check still holds it back.
+ * was read for the mark, and only the last check of the mark still holds the mark back.
  */
 export interface Pause {
   readonly after: RunMoment | null;
@@ -23,12 +23,12 @@ export const pauseInWords = ({ after, at }: Pause): string => {
 const NODE_READS =
   /^\/apis\/(storage\.k8s\.io\/v1\/csinodes|coordination\.k8s\.io\/v1\/namespaces\/kube-node-lease\/leases)\//;
 
-/** The requests of one look leave at once, but over their own connections. */
+/** The requests of one look are sent at once, but over their own connections. */
 export const STRAGGLES_MS = 60;
 
 /**
- * Each look at a Node reads its Lease and its CSINode, and a recheck reads only the Lease. So an extra Lease is a
- * recheck's.
+ * Each look at a Node reads its Lease and its CSINode, and a recheck reads only the Lease. So an additional Lease
+ * belongs to a recheck.
  */
 export const recheckSpotter = (): ((passing: GateRequest) => Promise<boolean>) => {
   let rechecks = 0;
@@ -50,7 +50,10 @@ export const recheckSpotter = (): ((passing: GateRequest) => Promise<boolean>) =
 
 export const NODE = /^\/api\/v1\/nodes\/[^/?]+$/;
 
-/** The first look reads the Node once. The next read is that of the recheck, from which the mark's patch is made. */
+/**
+ * The first look reads the Node once. The next read is that of the recheck, from which the patch of the mark is
+ * created.
+ */
 const markSpotter = (): ((passing: GateRequest) => Promise<boolean>) => {
   let reads = 0;
   return async ({ method, path }) => {

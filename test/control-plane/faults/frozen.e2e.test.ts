@@ -11,7 +11,7 @@ import { podsOn, worldOf } from '../scenes/world.ts';
 
 /** Longer than a proof lasts. */
 const FROZEN_MS = 2_500;
-/** A run that waited for the machine's return would wait for a long time. */
+/** A run that waited for the return of the machine would wait for a long time. */
 const WAITS_NO_LONGER = '30s';
 
 let testbed: Testbed;
@@ -37,15 +37,15 @@ const pauses: readonly Pause[] = [
 ];
 const inWords = (pause: Pause) => ({ pause, words: pauseInWords(pause) });
 /**
- * If the machine stays off, a delay at any step leaves the same world. So it is enough to delay the important steps.
+ * If the machine stays off, a delay at any step leads to the same world. So it is enough to delay the important steps.
  */
 const delays = pauses.filter(
   ({ after }) => after?.change !== 'fail-pod' && after?.change !== 'nudge' && after?.change !== 'mark',
 );
 
 /**
- * Freezes a fence there, lets the world continue without it, and thaws it. Returns its requests since then and its
- * answer.
+ * Freezes a fence at that moment, lets the world continue without it, and lets the fence continue. Returns its requests
+ * since then, and its answer.
  */
 const thawed = async ({ gates, home }: Crippled, pause: Pause, meanwhile: () => Promise<void>, timeout = '4m') => {
   const process = beginCloudfence(gates.access, 'fence', home.instance, '--timeout', timeout);
@@ -63,20 +63,17 @@ const thawed = async ({ gates, home }: Crippled, pause: Pause, meanwhile: () => 
   }
 };
 
-describe.concurrent('a frozen fence', () => {
-  it.for(delays.map(inWords))(
-    '$words, continues to the end when it thaws, because the machine is still off',
-    async ({ pause }) => {
-      const crippled = await openCrippled(testbed, 'frozen');
-      const { says } = await thawed(crippled, pause, async () => undefined);
-      expect(says.outcome).toBe('fenced');
-      await expectRecovered(crippled);
-      await crippled.close();
-    },
-  );
+describe.concurrent('a fence that was frozen', () => {
+  it.for(delays.map(inWords))('$words, continues to the end, because the machine is still off', async ({ pause }) => {
+    const crippled = await openCrippled(testbed, 'frozen');
+    const { says } = await thawed(crippled, pause, async () => undefined);
+    expect(says.outcome).toBe('fenced');
+    await expectRecovered(crippled);
+    await crippled.close();
+  });
 
   it.for(pauses.map(inWords))(
-    '$words, while the machine is started, does nothing more to it when it thaws',
+    '$words, while the machine was started, does nothing more to that machine',
     async ({ pause }) => {
       const crippled = await openCrippled(testbed, 'frozen-started');
       const { scene, home, refuge, disk, driver, gates } = crippled;
@@ -103,7 +100,7 @@ describe.concurrent('a frozen fence', () => {
     },
   );
 
-  it('with its Node read for the mark, while the machine is started, does not send the mark when it thaws', async () => {
+  it('with its Node read for the mark, while the machine was started, does not send the mark', async () => {
     const crippled = await openCrippled(testbed, 'frozen-marking');
     const { scene, home, refuge, disk, driver } = crippled;
     const { says, asked } = await thawed(

@@ -16,7 +16,7 @@ export interface GateResponse {
   readonly body: string;
 }
 
-/** What a gate does with one request. If the gate gives no answer, it cuts the connection. */
+/** What a gate does with one request. If it returns no answer, it cuts the connection. */
 export type Handling = (passing: GateRequest, forward: () => Promise<GateResponse>) => Promise<GateResponse | 'cut'>;
 
 /** Sends a request on to the server behind the gate, with its original headers. */
@@ -50,7 +50,7 @@ const openGate =
     }
   };
 
-/** Opens `server`, which has no listeners yet, as a gate of that kind on a free port of 127.0.0.1. */
+/** Opens `server`, which has no listeners yet, as a gate of that kind on a free local port. */
 export const openGateOn = async (
   server: Server,
   to: GateRequest['to'],

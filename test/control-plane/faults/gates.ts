@@ -17,19 +17,16 @@ export interface GateTraffic {
   readonly change: Change | null;
   /** Mono ms. */
   readonly at: number;
-  /**
-   * What its server answered, whether or not the answer arrived. Null as long as the server has not answered, or was
-   * not asked.
-   */
+  /** The answer of the server, whether it arrived or not. Null while the server has not answered, or was not asked. */
   status: number | null;
 }
 
-/** Gates in front of the API server and EC2, for one run of Cloudfence or several. All requests pass through them. */
+/** Gates in front of the API server and EC2, for one or several runs of Cloudfence. All requests pass through them. */
 export interface Gates {
-  /** The testbed, seen through the gates. */
+  /** The testbed, reached through the gates. */
   readonly access: TestbedAccess;
   readonly seen: readonly GateTraffic[];
-  /** The handling of requests from now on. Without a call, each request is forwarded. */
+  /** How requests are handled from now on. By default, each request is forwarded. */
   readonly handle: (handling: Handling) => void;
   readonly close: () => Promise<void>;
 }

@@ -28,12 +28,12 @@ afterAll(() => testbed?.close());
 const moments: readonly When[] = ['before', 'after'];
 const changes: readonly Change[] = ['mark', 'delete-pod', 'detach-disk'];
 
-/** The old attachment needs no nudge if the attacher's own next try comes first. The new one always needs one. */
+/** The old attachment needs no nudge if the attacher itself tries again first. The new one always needs one. */
 const nudgedOnce = (made: readonly Change[]): readonly Change[] =>
   made.filter((change, at) => change !== 'nudge' || made[at - 1] !== 'nudge');
 
 describe.concurrent('a fence whose process is killed and started again', () => {
-  it('undisturbed, makes these changes', async () => {
+  it('makes these changes if nothing goes wrong', async () => {
     const crippled = await openCrippled(testbed, 'undisturbed');
     const { says } = await cloudfence(crippled.gates.access, 'fence', crippled.home.instance);
     expect(says.outcome).toBe('fenced');
@@ -42,7 +42,7 @@ describe.concurrent('a fence whose process is killed and started again', () => {
     await crippled.close();
   });
 
-  it('again and again, before and after each of its changes, ends as if undisturbed', async () => {
+  it('again and again, before and after each of its changes, ends as if nothing had happened', async () => {
     const crippled = await openCrippled(testbed, 'killed');
     const { gates, home } = crippled;
     let running: StartedProgram | null = null;
@@ -65,7 +65,7 @@ describe.concurrent('a fence whose process is killed and started again', () => {
   });
 
   it.for(changes)(
-    'after its %s, in the function, ends as if undisturbed when its message comes again',
+    'after its %s, in the function, ends as if nothing had happened when its message comes again',
     async (change) => {
       const crippled = await openCrippled(testbed, 'killed-function');
       const { gates, home } = crippled;
@@ -79,7 +79,7 @@ describe.concurrent('a fence whose process is killed and started again', () => {
     },
   );
 
-  it.for(moments)('%s it deletes the Node of a terminated instance, ends as if undisturbed', async (when) => {
+  it.for(moments)('%s it deletes the Node of a terminated instance, ends as if nothing had happened', async (when) => {
     const [stage, gates] = await Promise.all([openStage(testbed, 'killed-terminated'), openGates(testbed.access)]);
     await stage.home.terminate();
     const first = beginCloudfence(gates.access, 'fence', stage.home.instance);
@@ -90,7 +90,7 @@ describe.concurrent('a fence whose process is killed and started again', () => {
     await gates.close();
   });
 
-  it.for(moments)('%s it deletes an attachment whose Node is gone, ends as if undisturbed', async (when) => {
+  it.for(moments)('%s it deletes an attachment whose Node is gone, ends as if nothing had happened', async (when) => {
     const [stage, gates] = await Promise.all([openStage(testbed, 'killed-nodeless'), openGates(testbed.access)]);
     await stage.home.stop();
     await testbed.admin.write('DELETE', `/api/v1/nodes/${stage.home.name}`);

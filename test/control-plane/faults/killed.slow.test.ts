@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => testbed?.close());
 
 describe.concurrent('a fence whose process is killed', () => {
-  it.for(moments)('$when $words, and started again, ends as if undisturbed', async ({ when, ...point }) => {
+  it.for(moments)('$when $words, and started again, ends as if nothing had happened', async ({ when, ...point }) => {
     const crippled = await openCrippled(testbed, 'killed-once');
     const { gates, home } = crippled;
     const first = beginCloudfence(gates.access, 'fence', home.instance);

@@ -3,8 +3,8 @@ import type { RunMoment, When } from './strike.ts';
 import { inWords, pointsOf } from './strike.ts';
 
 /**
- * Everything that an undisturbed fence of the crippled stage changes, in order. The ledger gets the end in the same
- * entry as the begin: both count as one.
+ * Everything that a fence with the stubborn driver changes if nothing goes wrong, in order. The end in the ledger is
+ * written into the same entry as the beginning: both count as one.
  */
 export const CHANGES: readonly Change[] = [
   'enter',
@@ -21,7 +21,7 @@ export const CHANGES: readonly Change[] = [
   'record-event',
 ];
 
-/** Before and after each of them. In between a run only reads, so these are all the moments there are. */
+/** Before and after each of them. In between, a run only reads, so these are all possible moments. */
 export const moments: readonly (RunMoment & { readonly when: When; readonly words: string })[] = pointsOf(
   CHANGES,
 ).flatMap((point) => (['before', 'after'] as const).map((when) => ({ ...point, when, words: inWords(point) })));

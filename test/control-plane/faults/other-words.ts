@@ -2,8 +2,8 @@ import { actionOf } from './changes.ts';
 import type { GateResponse, Handling, GateRequest } from './gate.ts';
 
 /**
- * Changes what EC2 says about instances the first `times` that it is asked, for states that moto passes through at once
- * or never shows.
+ * Changes what EC2 says about instances for the first `times` questions. This is for states that moto passes through at
+ * once, or never shows.
  */
 export const inOtherWords = (change: (answer: GateResponse) => GateResponse, times = Infinity): Handling => {
   let asked = 0;

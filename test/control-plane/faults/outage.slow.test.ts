@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => testbed?.close());
 
-describe('an API server that is restarted in mid-fence', () => {
+describe('an API server that is restarted during a fence', () => {
   it.for(['enter', 'mark', 'park', 'detach-disk', 'nudge'] as const)(
     'after its %s is waited for, and the fence ends as it should',
     async (change) => {

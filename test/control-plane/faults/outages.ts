@@ -46,7 +46,7 @@ const fenced = async (testbed: OwnTestbed, crippled: Crippled, changes: readonly
 
 /**
  * Returns the outcome of one run that succeeds. It waits for the API server each time. Every controller has lost its
- * watches and opens them again.
+ * watches, and opens them again.
  */
 export const fencedThrough = async (testbed: OwnTestbed, changes: readonly Change[]): Promise<string> => {
   const crippled = await openCrippled(testbed, 'outage');

@@ -32,7 +32,7 @@ const interventions: readonly {
   },
 ];
 
-describe.concurrent('the first pod of a dead machine is left alone if between look and delete', () => {
+describe.concurrent('the first pod of a dead machine is not deleted if, between look and delete,', () => {
   it.for(interventions)('$what', async ({ happens, reason, noted }) => {
     const [stage, gates] = await Promise.all([openStage(testbed, 'rechecked'), openGates(testbed.access)]);
     const { scene, home, pods } = stage;

@@ -5,7 +5,7 @@ import type { Handling } from './gate.ts';
 
 /**
  * A meeting point of several processes: none gets its first answer before all have asked for something. Each change of
- * one waits for the same change of the others, so that they leave at the same moment.
+ * one process waits for the same change of the others, so that all are sent at the same moment.
  */
 export interface Rendezvous {
   /** For the connection of one of them. */
@@ -15,8 +15,8 @@ export interface Rendezvous {
 }
 
 /**
- * The longest wait at a change, because a process that is ahead may have spared the others this change. All of them
- * reach the first one sooner or later.
+ * The longest wait at a change, because a process that is ahead may have made this change unnecessary for the others.
+ * All of them reach the first change sooner or later.
  */
 const waitsAt = (change: Change): number => (change === 'mark' ? 8_000 : 1_500);
 

@@ -2,7 +2,7 @@ import type { Change } from './changes.ts';
 import { changeIn } from './changes.ts';
 import type { Handling, GateRequest } from './gate.ts';
 
-/** A moment in a run: one of its changes passes for the n-th time. */
+/** A moment in a run: one of its changes is sent for the n-th time. */
 export interface RunMoment {
   readonly change: Change;
   readonly nth: number;
@@ -12,13 +12,13 @@ export type When = 'before' | 'after';
 
 export const inWords = ({ change, nth }: RunMoment): string => (nth === 1 ? change : `${change} number ${nth}`);
 
-/** Every change of a list as a moment: the second `nudge` in it is the second to pass. */
+/** Every change of a list as a moment: the second `nudge` in it is the second to be sent. */
 export const pointsOf = (changes: readonly Change[]): readonly RunMoment[] =>
   changes.map((change, at) => ({ change, nth: changes.slice(0, at + 1).filter((other) => other === change).length }));
 
 type Strike = () => void | Promise<void>;
 
-/** The same change requested twice has the same key. Each try of a mark differs, but all tries count as one. */
+/** The same change, requested twice, has the same key. Each try of a mark differs, but all tries count as one. */
 export const keyOf = (passing: GateRequest): string => {
   const change = changeIn(passing);
   return `${change} ${passing.path} ${passing.to === 'ec2' || change === 'note' ? passing.body : ''}`;
@@ -40,8 +40,8 @@ export const strikeAt = ({ change, nth }: RunMoment, when: When, strike: Strike)
 };
 
 /**
- * Strikes at each change that it sees: before it the first time, and after it the second time. So what is left of one
- * run meets the next.
+ * Strikes at each change that it sees: before it the first time, and after it the second time. So the next run meets
+ * what one run has left.
  */
 export const strikeAtEach = (strike: Strike): Handling => {
   const times = new Map<string, number>();

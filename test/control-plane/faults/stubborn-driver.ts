@@ -5,14 +5,14 @@ import { turn } from '../../testbed/knobs.ts';
 
 /**
  * A CSI driver that fails so that a fence needs every step: it detaches nothing until Cloudfence has, and attaches
- * nothing until its attacher is nudged at the new node as well, or for a while.
+ * nothing until its attacher is also nudged for the new node, or for a while.
  */
 export interface StubbornDriver {
   /** Receives what Cloudfence did. */
   readonly heed: (seen: GateTraffic) => Promise<void>;
-  /** From now on it does what it is asked to do. */
+  /** From now on, it does what it is asked to do. */
   readonly mend: () => Promise<void>;
-  /** It changes no more. */
+  /** It no longer changes its behavior. */
   readonly close: () => void;
 }
 
@@ -22,7 +22,7 @@ const failure = 'the driver is out of order';
 
 const succeeded = ({ status }: GateTraffic): boolean => status !== null && status < 300;
 
-/** `home` is the node that the disk is attached to. */
+/** `home` is the node to which the disk is attached. */
 export const makeStubborn = async (testbed: TestbedAccess, disk: string, home: string): Promise<StubbornDriver> => {
   await turn(testbed, disk, { failDetach: failure, failAttach: failure });
   const old = attachmentName({ driver: 'ebs.csi.aws.com', handle: disk }, home);

@@ -32,7 +32,7 @@ const pairs: readonly { readonly who: string; readonly doors: readonly Door[] }[
   { who: 'two functions and the CLI', doors: [handler, handler, cli] },
 ];
 
-/** Starts them at once. Each has its own connection, and they meet at every kind of change. */
+/** Starts them at the same time. Each has its own connection, and they meet at every kind of change. */
 const letLoose = async (doors: readonly Door[], crippled: Crippled): Promise<Rendezvous> => {
   const rendezvous = openRendezvous(doors.length);
   const ways = await Promise.all(doors.map(() => crippled.openWay()));
@@ -42,7 +42,7 @@ const letLoose = async (doors: readonly Door[], crippled: Crippled): Promise<Ren
   return rendezvous;
 };
 
-describe.concurrent('several runs over the same machine at once', () => {
+describe.concurrent('several runs about the same machine at the same time', () => {
   it.for(pairs)('$who end as one run would', async ({ doors }) => {
     const crippled = await openCrippled(testbed, 'together');
     const { met } = await letLoose(doors, crippled);

@@ -70,7 +70,7 @@ export const onTheWayTo =
   (passing, forward) =>
     (passing.to === to ? trouble : passOn)(passing, forward);
 
-/** Each request has the trouble once, and succeeds when it is retried. */
+/** Each request has the trouble once, and succeeds when it is repeated. */
 export const onceEach = (trouble: Handling): Handling => {
   const met = new Set<string>();
   return (passing, forward) => {

@@ -96,8 +96,8 @@ export const nodeOf = (machine: Machine, bootID: string) => ({
 const ownedBy = (name: string, uid: string) => [{ apiVersion: 'v1', kind: 'Node', name, uid }];
 
 /**
- * A kubelet says which former in-tree plugins its drivers replace. Older controller managers attach such a volume only
- * then (seen on 1.30).
+ * A kubelet says which of the in-tree plugins its drivers replace. Older controller managers attach such a volume only
+ * if it does (seen on 1.30).
  */
 const MIGRATED = { 'storage.alpha.kubernetes.io/migrated-plugins': 'kubernetes.io/aws-ebs' } as const;
 

@@ -4,9 +4,9 @@ import type { Node, Pod } from '../../testbed/objects.ts';
 import type { Machine } from './kubelet-node.ts';
 import { volumesOf } from './kubelet-volumes.ts';
 
-/** What one boot of a kubelet knows about its pods. The next boot forgets it. */
+/** What one boot of a kubelet knows about its pods. The next boot knows nothing. */
 export interface PodWorker {
-  /** Moves what runs towards what is wanted, as far as possible now. */
+  /** Brings what runs closer to what is wanted, as far as possible now. */
   readonly sync: (pods: readonly Pod[], node: Node | undefined) => Promise<void>;
 }
 
@@ -59,19 +59,19 @@ interface Held {
   readonly pod: Pod;
   readonly volumes: readonly string[];
   running: boolean;
-  /** When its containers will have ended (mono ms). Null until someone has asked. */
+  /** When its containers will have ended (mono ms). Null until they were asked to. */
   endsAt: number | null;
   ended: boolean;
 }
 
-/** A finished pod no longer holds its volumes: they are unmounted then. */
+/** A finished pod no longer uses its volumes: they are unmounted then. */
 const holds = ({ ended }: Held): boolean => !ended;
 
 const isOver = ({ status }: Pod): boolean => status.phase === 'Succeeded' || status.phase === 'Failed';
 
 /**
- * The first call starts the end of its containers. Until they have ended, there is one more look, because timers may be
- * a little early.
+ * The first call starts the end of its containers. Until they have ended, there is one more look, because timers may
+ * fire a little early.
  */
 const hasEnded = (entry: Held, pod: Pod, syncIn: (ms: number) => void): boolean => {
   if (entry.ended) return true;

@@ -5,8 +5,8 @@ import type { Pod } from '../../testbed/objects.ts';
 import { claim, persistentVolume } from '../../testbed/objects.ts';
 
 /**
- * The Node authorizer's graph lags behind the scheduler: right after binding, a kubelet may not read its pod's claims
- * yet.
+ * The graph of the Node authorizer is behind the scheduler: right after binding, a kubelet may not read the claims of
+ * its pod yet.
  */
 const ATTEMPTS = 40;
 const PAUSE_MS = 50;

@@ -19,7 +19,7 @@ afterAll(() => testbed?.close());
 const statusOf = async (name: string) => testbed.kubelets.nodes.get(name)?.status;
 
 describe('a kubelet', () => {
-  it('ends a pod gracefully and releases its volume only then', async () => {
+  it('ends a pod gracefully, and releases its volume only then', async () => {
     const database = await addDatabase(testbed);
     const former = database.pod()?.metadata.uid;
     expect((await statusOf(database.home.name))?.volumesInUse).toEqual([
@@ -33,7 +33,7 @@ describe('a kubelet', () => {
     expect(await testbed.ec2.holderOf(database.disk)).toBe(database.refuge.instance);
   });
 
-  it('gives a pod as much time as its hook takes, and no more than its grace period', async () => {
+  it('gives a pod as much time as its hook needs, but no more than its grace period', async () => {
     const scene = await openScene(testbed, 'grace');
     const node = await scene.addNode();
     await scene.create(lonePod('slow', { spec: endingSlowly(SLOW_S) }));
@@ -50,7 +50,7 @@ describe('a kubelet', () => {
     expect(scene.pods()).toEqual([]);
   });
 
-  it('may write to its own Node only, and not to our labels', async () => {
+  it('may write only to its own Node, and not to our labels', async () => {
     const database = await addDatabase(testbed);
     const own = testbed.admin.as(`system:node:${database.home.name}`, 'system:nodes');
     const label = (node: string, key: string) =>

@@ -7,7 +7,7 @@ import { openPodWorker } from './kubelet-pods.ts';
 import type { Node, Pod } from '../../testbed/objects.ts';
 import { node } from '../../testbed/objects.ts';
 
-/** A stand-in for a kubelet: what the control plane sees of one node, under the node's own identity. */
+/** A stand-in for a kubelet: what the control plane sees of one node, with the identity of that node. */
 export interface Kubelet {
   readonly machine: Machine;
   /**
@@ -15,7 +15,7 @@ export interface Kubelet {
    * resume from hibernation. Resolves with the boot ID.
    */
   readonly boot: (bootID?: string) => Promise<string>;
-  /** Stops in the middle of whatever it did, as when the power goes off. */
+  /** Stops in the middle of whatever it does, as when the power goes off. */
   readonly die: () => void;
   /** Something about its pods or its Node has changed. */
   readonly stir: () => void;
@@ -65,7 +65,7 @@ const register = async (api: Api, machine: Machine, bootID: string): Promise<voi
     );
 };
 
-/** No request leaves a machine that is off. */
+/** A machine that is off sends no requests. */
 const whileAlive = (api: Api, alive: () => boolean): Api => {
   const living = (): Api => {
     if (!alive()) throw new Error('this kubelet is dead');
@@ -92,7 +92,7 @@ export const kubeletOf = (admin: Api, machine: Machine, view: KubeletView): Kube
   const api = admin.as(`system:node:${machine.name}`, 'system:nodes');
   let life: Life | null = null;
 
-  /** One sync at a time, and another one if something changed in the meantime. A failed sync is retried. */
+  /** One sync at a time, and another one if something changed meanwhile. A failed sync is repeated. */
   const work = async (own: Life): Promise<void> => {
     if (own.busy) return;
     own.busy = true;

@@ -12,8 +12,8 @@ import { cloudfence } from '../doors/doors.ts';
 import { addDatabase } from '../scenes/database.ts';
 
 /**
- * The shipped admission policy on a real API server. What Cloudfence does passes. Everything else that its identity
- * might do is refused, even if RBAC allows it. Then one whole fence and release run under the policy.
+ * The shipped admission policy on a real API server. It allows what Cloudfence does. It denies everything else that the
+ * identity of Cloudfence might do, even if RBAC allows it. Then one whole fence and release run under the policy.
  */
 
 const POLICY = fileURLToPath(new URL('../../../infra/kubernetes/admission-policy.yaml', import.meta.url));
@@ -26,7 +26,7 @@ const FENCED = 'cloudfence.node-restriction.kubernetes.io/fenced';
 const STOPPING = 'cloudfence.node-restriction.kubernetes.io/stopping';
 
 let testbed: OwnTestbed;
-/** Cloudfence's own identity with more permissions than rbac.yaml grants, so that only the policy refuses. */
+/** The identity of Cloudfence with more permissions than rbac.yaml grants, so that only the policy denies. */
 let ours: Api;
 
 const plural = z.object({ kind: z.enum(['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding']) });
@@ -97,8 +97,8 @@ const answerOf = async (method: Method, path: string, body: unknown, type = MERG
 };
 
 /**
- * Kubernetes adds and removes taints of its own on a Node without a kubelet. If it does so between our read and our
- * write, the write would undo that, and is refused. So the write is retried.
+ * Kubernetes adds and removes its own taints on a Node without a kubelet. If it does so between our read and our write,
+ * the write would undo that, and is denied. So the write is repeated.
  */
 const takes = (path: string, change: (others: readonly unknown[]) => object): Promise<unknown> =>
   until('the Node takes the patch', async () => {
@@ -201,11 +201,11 @@ describe('under the admission policy, with every permission that RBAC can grant'
       { metadata: { finalizers: ['example.org/hold'] } },
       'Cloudfence may not change finalizers or owners',
     ],
-  ])('a Node is not given %s', async (_, patch, why) => {
+  ])('a Node rejects %s', async (_, patch, why) => {
     expect(await answerOf('PATCH', `${NODES}/${(await makeNode()).name}`, patch)).toEqual(refused(why));
   });
 
-  it('a Node’s status is not written, and no Node is created', async () => {
+  it('nobody writes the status of a Node, or creates a Node', async () => {
     const { name } = await makeNode();
     expect(await answerOf('PATCH', `${NODES}/${name}/status`, { status: { phase: 'Running' } })).toEqual(
       refused('Cloudfence may not create Nodes'),
@@ -214,7 +214,7 @@ describe('under the admission policy, with every permission that RBAC can grant'
     expect(status).toBe(422);
   });
 
-  it('a Node is deleted under our label, by uid and resourceVersion, and not otherwise', async () => {
+  it('a Node is deleted only with our label, by uid and resourceVersion', async () => {
     const fenced = await makeNode({ labels: { [FENCED]: 'true' } });
     const free = await makeNode();
     const why = 'Cloudfence may delete a Node only with its own label';
@@ -237,7 +237,7 @@ describe('under the admission policy, with every permission that RBAC can grant'
     expect(await settled(fenced)).toMatchObject(ALLOWED);
   });
 
-  it('an attachment is nudged and deleted by uid, and not changed otherwise', async () => {
+  it('an attachment is only nudged, and deleted by uid', async () => {
     const { name, uid } = await makeAttachment();
     const path = `${ATTACHMENTS}/${name}`;
     expect(
@@ -303,7 +303,7 @@ describe('under the admission policy, with every permission that RBAC can grant'
     );
   });
 
-  it('other users write as before', async () => {
+  it('other users can write as before', async () => {
     const { name } = await makeNode();
     await testbed.admin.write('PATCH', `${NODES}/${name}`, { spec: { unschedulable: true } });
     expect((await testbed.admin.call('DELETE', `${NODES}/${name}`)).status).toBe(200);

@@ -35,7 +35,7 @@ const inAFile = async <T>(text: string, use: (file: string) => Promise<T>): Prom
 };
 
 describe('a kubeconfig for the service account', () => {
-  it('is made from the shipped manifest and a person’s own kubeconfig, and the doctor finds no fault with it', async () => {
+  it('is created from the shipped manifest and a person’s kubeconfig, and the doctor finds no fault', async () => {
     const { text, says } = await made('--name', 'prod');
     expect(says).toMatchObject({ 'current-context': 'prod', clusters: [{ cluster: { server: access.server } }] });
     const doctor = await inAFile(text, (cloudfence) =>
@@ -53,7 +53,7 @@ describe('a kubeconfig for the service account', () => {
     expect(checks).toContainEqual(expect.objectContaining({ what: 'prod: may patch nodes', verdict: 'ok' }));
   });
 
-  it('is the same the second time, and names the given server', async () => {
+  it('is the same the second time, and contains the given server', async () => {
     const [first, second] = [await made(), await made('--server', 'https://api.internal:6443')];
     expect(second.says.users).toEqual(first.says.users);
     expect(second.says.clusters[0].cluster.server).toBe('https://api.internal:6443');

@@ -6,9 +6,9 @@ import { openScene } from '../scenes/scene.ts';
 import { until } from '../../testbed/until.ts';
 import { job, onlyOn } from '../scenes/workload.ts';
 
-/** A prepared scene: what to do, and how to find whether it succeeded. */
+/** A prepared scene: what to do, and how to find out whether that succeeded. */
 export interface Ready {
-  /** The arguments of `cloudfence`. Requested before each try, because a try may use up its scene. */
+  /** The arguments of `cloudfence`. They are requested before each try, because a try may use up its scene. */
   readonly command: () => Promise<readonly string[]>;
   /** Judges the JSON answer. `soon`: Kubernetes gets the time that it needs. `now`: the state counts as it is. */
   readonly comesToItsEnd: (answer: unknown, when: 'now' | 'soon') => Promise<boolean>;
@@ -16,7 +16,7 @@ export interface Ready {
 
 export interface Scenario {
   readonly title: string;
-  /** Permissions without which it fails, in the order in which the fence would use them. */
+  /** Permissions without which it fails, in the order in which the fence uses them. */
   readonly needs: readonly string[];
   readonly open: (testbed: Testbed) => Promise<Ready>;
 }
@@ -97,7 +97,7 @@ const stoppedUnderJob = async (testbed: Testbed) => {
   return { home, path: `/apis/batch/v1/namespaces/${scene.namespace}/jobs/work` };
 };
 
-/** A Job's pod that cannot be failed is skipped, and the end says so. The pod is still deleted. */
+/** A Job's pod that cannot be failed is skipped, and the outcome says so. The pod is still deleted. */
 const withJob = async (testbed: Testbed): Promise<Ready> => {
   let path = '';
   const counted = async () => jobs.parse(await testbed.admin.get(path)).status.failed === 1;
@@ -115,8 +115,8 @@ const withJob = async (testbed: Testbed): Promise<Ready> => {
 const events = z.object({ items: z.array(z.looseObject({ reason: z.string() })) });
 
 /**
- * Nothing fails if people cannot be told, but then they are not told. A fence that already exists is not reported
- * again.
+ * Nothing fails if people cannot be informed, but then they are not informed. A fence that already exists is not
+ * reported again.
  */
 const told = async (testbed: Testbed): Promise<Ready> => {
   let about = { node: '', namespace: '' };
@@ -140,8 +140,8 @@ const lease = z.looseObject({ spec: z.looseObject({ renewTime: z.string() }) });
 const swept = z.object({ results: z.array(z.looseObject({ instance: z.string(), outcome: z.string() })) });
 
 /**
- * A Lease counts as stale once it is a minute old. This is a dry run, because it would also find the other scenarios'
- * machines.
+ * A Lease counts as stale once it is a minute old. This is a dry run, because it would also find the machines of other
+ * scenarios.
  */
 const eventLost = async (testbed: Testbed): Promise<Ready> => {
   const { home } = await addDatabase(testbed);

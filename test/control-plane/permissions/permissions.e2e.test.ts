@@ -33,8 +33,8 @@ const answerTo = async (access: TestbedAccess, command: readonly string[], timeo
 };
 
 /**
- * Without permission to create events, people cannot be told why. Half a minute leaves time to repeat a detach that
- * EC2's stand-in answers too late on a busy computer.
+ * Without the permission to create events, people cannot be told why. Half a minute leaves time to repeat a detach that
+ * the stand-in for EC2 answers too late on a busy computer.
  */
 const LONG_ENOUGH = '30s';
 
@@ -54,7 +54,9 @@ it('every permission has a scenario, and every scenario a permission', () => {
   expect(scenarios.flatMap(({ needs }) => needs).toSorted()).toEqual(neededPermissions.map(inWords).toSorted());
 });
 
-/** Each scenario takes its time for failing calls, so a few of them run at once. More would delay the calls. */
+/**
+ * Each scenario takes its time for failing calls, so a few of them run at the same time. More would delay the calls.
+ */
 const inTurn = pLimit(3);
 const WITH_ITS_TURN_MS = 480_000;
 

@@ -32,7 +32,7 @@ const isFor = (
   name === permission.name &&
   verb === permission.verb;
 
-/** The shipped permissions without one, for an account of another name. */
+/** The shipped permissions without one, for an account with another name. */
 const without = (grants: readonly Grant[], permission: NeededPermission, account: string): readonly Grant[] =>
   grants
     .filter(({ kind }) => kind !== 'ConfigMap')
@@ -81,7 +81,7 @@ const tokenFor = async ({ admin }: Testbed, account: string): Promise<string> =>
 
 let count = 0;
 
-/** The testbed for an account that has all of the shipped permissions except one. */
+/** The testbed for an account that has all shipped permissions except one. */
 export const accessWithout = async (testbed: Testbed, permission: NeededPermission): Promise<TestbedAccess> => {
   const account = `without-${inWords(permission).replaceAll(/[^a-z]/g, '-')}-${process.pid}-${(count += 1)}`;
   await createGrants(testbed.admin, without(await readGrants(rbac), permission, account));

@@ -5,7 +5,7 @@ import { cloudfence } from '../doors/doors.ts';
 import { expectMoved, openStage } from '../scenes/stage.ts';
 import { deployment } from '../scenes/workload.ts';
 
-/** On its own control plane, whose attacher comes and goes, and which never forces a detach. */
+/** On its own control plane, whose attacher stops and starts, and which never forces a detach. */
 let testbed: OwnTestbed;
 beforeAll(async () => {
   testbed = await openOwnTestbed(['--disable-force-detach-on-timeout=true']);
@@ -25,7 +25,7 @@ describe('a controller manager that must not force a detach', () => {
 });
 
 describe('a CSI attacher that is down', () => {
-  it('does not keep the disk and cleans up when it is back', async () => {
+  it('does not keep the disk, and cleans up when it is back', async () => {
     const stage = await openStage(testbed, 'attacher-down');
     const { home, disk } = stage;
     await testbed.attacher.stop();
@@ -40,7 +40,7 @@ describe('a CSI attacher that is down', () => {
     await expectMoved(stage, { fenced: [home] });
   });
 
-  it('because its own pod was on the dead machine is replaced first', async () => {
+  it('is replaced first if its own pod was on the dead machine', async () => {
     const stage = await openStage(testbed, 'attacher-on-it');
     const { scene, home, refuge } = stage;
     const cordon = (on: boolean | null) =>

@@ -6,7 +6,7 @@ import type { TestbedAccess } from '../../testbed/installation.ts';
 import { under } from '../../testbed/installation.ts';
 import { expectMoved, expectUntouched, openStage } from '../scenes/stage.ts';
 
-/** On its own control plane: one Node may be fenced within a quarter of an hour, and all fences of a cluster count. */
+/** On its own control plane: one Node may be fenced within 15 minutes, and all fences of a cluster count. */
 let testbed: OwnTestbed;
 let access: TestbedAccess;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ const capAs = (who: 'admin' | 'cloudfence', ...flags: string[]): Promise<Program
     ...flags,
   ]);
 
-it('a second machine is refused although the first is fenced to the end, until a person overrides the cap; Cloudfence itself may not', async () => {
+it('a second machine is refused after the fence of the first, until a person overrides the cap', async () => {
   const [first, second] = [await openStage(testbed, 'first'), await openStage(testbed, 'second')];
   await first.home.stop();
   expect((await cloudfence(access, 'fence', first.home.instance)).says.outcome).toBe('fenced');

@@ -11,7 +11,7 @@ const FORGED = 'forged.1';
 const LABEL = { 'cloudfence.node-restriction.kubernetes.io/fenced': FORGED };
 const ANOTHER = 'i-0123456789abcdef0';
 
-/** A run that began by mistake would wait a long time for its end. */
+/** A run that began by mistake would wait for its end for a long time. */
 const ENDS = ['--timeout', '60s'] as const;
 
 let testbed: Testbed;
@@ -49,7 +49,7 @@ const forged = async ({ home, nodePath }: LonePodScene, changes: object = {}): P
   };
 };
 
-/** What the Node has on it when its machine is found off. No kubelet can write the label. */
+/** What is on the Node when its machine is found off. No kubelet can write the label. */
 const doubts: readonly {
   readonly what: string;
   readonly reason: string;
@@ -61,7 +61,7 @@ const doubts: readonly {
     metadata: async () => ({ annotations: { 'cloudfence.dev/instance-id': ANOTHER } }),
   },
   {
-    what: 'a fence’s record without our label',
+    what: 'the record of a fence without our label',
     reason: 'record-not-ours',
     metadata: async (lone) => ({ annotations: await forged(lone) }),
   },
@@ -71,13 +71,13 @@ const doubts: readonly {
     metadata: async () => ({ annotations: { [RECORD]: '{"version":' }, labels: LABEL }),
   },
   {
-    what: 'a record of another machine’s fence',
+    what: 'the record of a fence of another machine',
     reason: 'record-of-another-machine',
     metadata: async (lone) => ({ annotations: await forged(lone, { machine: ANOTHER }), labels: LABEL }),
   },
 ];
 
-describe.concurrent('a machine that is off is left alone if', () => {
+describe.concurrent('a machine that is off is not fenced if', () => {
   it.for(doubts)('its Node has $what', async ({ reason, metadata }) => {
     const lone = await openLone(testbed, 'doubt');
     const { home, nodePath, seen } = lone;
@@ -106,7 +106,7 @@ describe.concurrent('a machine that is off is left alone if', () => {
     await testbed.admin.write('DELETE', `/api/v1/nodes/${second}`);
   });
 
-  it('its kubelet’s Lease is dated later than that, and renewed again', async () => {
+  it('the Lease of its kubelet is dated later than that, and is renewed again', async () => {
     const { home, seen } = await openLone(testbed, 'late-lease');
     const before = await seen();
     await home.stop();

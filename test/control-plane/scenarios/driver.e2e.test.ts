@@ -42,7 +42,7 @@ describe('a CSI controller that is killed in the middle of a detach', () => {
 
 /** The EBS driver fails like this if EC2 no longer knows one instance of a batch. */
 describe('a driver that reports a detach that did not happen', () => {
-  it('does not keep the disk on a stopped machine: the CLI detaches the disk and then nudges the new attachment', async () => {
+  it('does not keep the disk on a stopped machine: the CLI detaches it and nudges the new attachment', async () => {
     const stage = await openStage(testbed, 'lost');
     const { home, disk } = stage;
     await turn(testbed.access, disk, { loseDetach: true });

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-/** The volume is on the refuge and only there, and so is a pod that is not the old one. */
+/** The volume is attached only to the refuge, and a pod that is not the old one runs there. */
 const expectMoved = async (
   { disk, refuge, attachedTo, runsOn }: Database,
   formerPod: string | undefined,

@@ -60,7 +60,7 @@ const orders: readonly Order[] = [
   },
 ];
 
-describe.concurrent('a machine that is off is left alone if', () => {
+describe.concurrent('a machine that is off is not fenced if', () => {
   it.for(orders)('$what', async ({ access, args, says }) => {
     const stage = await openStage(testbed, 'held-back');
     await stage.home.stop();
@@ -69,7 +69,7 @@ describe.concurrent('a machine that is off is left alone if', () => {
     await expectUntouched(stage);
   });
 
-  it('someone asks to release it, fenced or not', async () => {
+  it('someone requests its release, whether it is fenced or not', async () => {
     const { home, seen } = await openLone(testbed, 'release');
     const before = await seen();
     await home.stop();
@@ -93,7 +93,7 @@ const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
 const BY_DRIVER = 'kubernetes.io/csi/ebs.csi.aws.com^';
 
 describe.concurrent('if the policy is to detach at once', () => {
-  it('a disk without a PersistentVolume stays with its machine, whatever the Node’s status says', async () => {
+  it('a disk without a PersistentVolume stays with its machine, whatever the status of the Node says', async () => {
     const { scene, home, nodePath } = await openLone(testbed, 'unclaimed');
     const disk = await testbed.ec2.disk(null);
     await testbed.ec2.client.send(

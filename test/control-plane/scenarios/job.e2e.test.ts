@@ -13,8 +13,8 @@ afterAll(() => testbed?.close());
 
 const containers = [{ name: 'work', image: 'example.org/work:1' }];
 
-describe('what else runs on the node', () => {
-  it('a Job starts again elsewhere, and a DaemonSet’s pod keeps its object', async () => {
+describe('other pods on the node:', () => {
+  it('a Job starts again elsewhere, and the pod of a DaemonSet keeps its object', async () => {
     const database = await addDatabase(testbed);
     const { namespace, home, refuge } = database;
     const nodeSelector = { 'topology.kubernetes.io/zone': namespace };

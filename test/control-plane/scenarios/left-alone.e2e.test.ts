@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-/** A database whose node is going to die, before anything else runs there. */
+/** A database whose node is about to die, before anything else runs there. */
 const openStage = async (title: string) => {
   const scene = await openScene(testbed, title);
   const home = await scene.addNode();

@@ -47,8 +47,8 @@ const isEnding = ({ pods }: Scene, prefix: string, node: TestbedNode): boolean =
 const evicted = (scene: Scene, prefix: string, node: TestbedNode) =>
   until(`Kubernetes evicts ${prefix} from ${node.name}`, async () => isEnding(scene, prefix, node), EVICTED_WITHIN_MS);
 
-describe.concurrent('at Kubernetes’ own pace', () => {
-  it('nothing moves by itself, and a node whose pods terminate in vain is still fenced', async () => {
+describe.concurrent('with the timers of Kubernetes', () => {
+  it('nothing moves by itself, and a node whose pods do not end is still fenced', async () => {
     const { scene, home, former } = await openStage('late');
     await scene.addClaim('data');
     await scene.create(deployment('web', 'RollingUpdate', { claims: ['data'] }));
@@ -92,7 +92,7 @@ describe.concurrent('at Kubernetes’ own pace', () => {
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));
   });
 
-  it('a pod that tolerates only the taint goes when Kubernetes evicts it; a pod that tolerates all taints stays', async () => {
+  it('a pod that tolerates only the taint goes when it is evicted, and one that tolerates all stays', async () => {
     const { scene, home } = await openStage('tolerance');
     for (const name of ['patient', 'stoic']) await scene.addClaim(name);
     await scene.create(lonePod('patient', { claims: ['patient'], spec: tolerating(OUT_OF_SERVICE) }));

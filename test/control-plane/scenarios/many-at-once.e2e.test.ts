@@ -26,8 +26,8 @@ beforeAll(async () => {
 afterAll(() => testbed?.close());
 
 /**
- * Long enough for all runs to have looked while the first fence is in progress, and well within the time of a sweep's
- * run.
+ * Long enough for all runs to have looked while the first fence is unfinished, and well within the time of a run of a
+ * sweep.
  */
 const SLOW_DETACH = { delayMs: 6_000 };
 const STALE_MS = 61_000;

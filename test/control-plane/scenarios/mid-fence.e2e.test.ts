@@ -55,7 +55,7 @@ const interruptions: readonly {
   },
 ];
 
-describe.concurrent('a fence goes no further if meanwhile', () => {
+describe.concurrent('a fence stops if meanwhile', () => {
   it.for(interruptions)('$what', async ({ happens, reason, stands }) => {
     const stage = await openStage(testbed, 'interrupted');
     const { scene, home, refuge, disk } = stage;
@@ -70,7 +70,7 @@ describe.concurrent('a fence goes no further if meanwhile', () => {
   });
 });
 
-describe.concurrent('a machine that has rebooted after half a fence', () => {
+describe.concurrent('a machine that has rebooted in the middle of a fence', () => {
   it('is not released while a volume from before the fence is still attached', async () => {
     const stage = await openStage(testbed, 'too-early');
     const { scene, home, refuge, disk } = stage;

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-/** Sets the Node's status from now on. */
+/** Sets the status of the Node from now on. */
 const says = ({ nodePath }: LonePodScene, status: object) =>
   testbed.admin.write('PATCH', `${nodePath}/status`, { status }, STRATEGIC);
 

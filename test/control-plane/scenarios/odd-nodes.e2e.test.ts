@@ -63,7 +63,7 @@ const attachmentOf = (scene: Scene, claim: string, { name }: TestbedNode) =>
   });
 
 describe.concurrent('a pod with volumes of two drivers, one of which does not answer', () => {
-  it('releases the other driver’s volume at once, and Cloudfence reports what it waits for until the driver answers', async () => {
+  it('releases the other driver’s volume at once, and reports what it waits for', async () => {
     const scene = await openScene(testbed, 'two-drivers');
     const home = await scene.addNode();
     await addDriver(scene, home);

@@ -24,8 +24,8 @@ const gone = (path: string) =>
 const uidOf = async (name: string): Promise<string> =>
   node.parse(await testbed.admin.get(`/api/v1/nodes/${name}`)).metadata.uid;
 
-describe.concurrent('what others did in the meantime', () => {
-  it('a disk that someone has attached to a third instance stays there, even if the policy is to detach at once', async () => {
+describe.concurrent('changes by others:', () => {
+  it('a disk that someone attached to a third instance stays there, even if the policy is to detach', async () => {
     const stage = await openStage(testbed, 'third-party');
     const { home, disk } = stage;
     const third = await testbed.ec2.machine();
@@ -41,7 +41,7 @@ describe.concurrent('what others did in the meantime', () => {
   });
 
   it.for(['NoSchedule', 'NoExecute'] as const)(
-    'a parked Node that someone has put out of service (%s) keeps that taint when work comes back and when its machine does',
+    'a parked Node that someone has put out of service (%s) keeps that taint when work or machine returns',
     async (effect) => {
       const stage = await openStage(testbed, `theirs-${effect.toLowerCase()}`);
       const { scene, home } = stage;
@@ -64,7 +64,7 @@ describe.concurrent('what others did in the meantime', () => {
     },
   );
 
-  it('a new machine under the dead one’s Node name is not touched, nor is a pod that is bound to it: the disk is taken from the dead one', async () => {
+  it('a new machine with the dead one’s Node name is not touched, and the dead one loses its disk', async () => {
     const stage = await openStage(testbed, 'same-name');
     const { scene, home, refuge, disk, former } = stage;
     await home.stop();

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => testbed?.close());
 
 describe.concurrent('a machine that came back under a mark that a killed run left', () => {
-  it('loses the out-of-service taint with the first look that sees it run, and the quarantine once its boot is proven', async () => {
+  it('loses our taint with the first look that sees it run, and the quarantine once its boot is proven', async () => {
     const stage = await diedAfterMark(testbed, 'outlived');
     const { scene, home, refuge, disk } = stage;
     await home.power();

@@ -23,7 +23,7 @@ const movedByItself = ({ scene, refuge }: Stage) =>
   );
 
 describe.concurrent('a stopped machine without Cloudfence', () => {
-  it('keeps its volume forever if no one does anything', async () => {
+  it('keeps its volume forever if nobody does anything', async () => {
     const stage = await openStage(testbed, 'nothing');
     await stage.home.stop();
     await until(

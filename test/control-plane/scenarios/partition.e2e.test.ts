@@ -8,7 +8,7 @@ import type { Stage } from '../scenes/stage.ts';
 import { expectUntouched, openStage } from '../scenes/stage.ts';
 import { until } from '../../testbed/until.ts';
 
-/** A run that began by mistake would wait a long time for its end. */
+/** A run that began by mistake would wait for its end for a long time. */
 const ENDS = ['--timeout', '60s'] as const;
 
 let testbed: Testbed;

@@ -20,7 +20,7 @@ const record = z.looseObject({ fence: z.string(), phase: z.string(), generation:
 const nothingToRedeliver = { batchItemFailures: [] };
 
 describe.concurrent('an instance that stops in an unusual way', () => {
-  it('a Spot instance is left alone at its warning and fenced once it is terminated', async () => {
+  it('a Spot instance is not touched at its warning, and is fenced once it is terminated', async () => {
     const stage = await openStage(testbed, 'spot');
     const { home } = stage;
     expect(await deliver(testbed.access, spotWarning(home.instance, 'terminate', testbed.access.ec2))).toEqual(
@@ -50,7 +50,7 @@ describe.concurrent('an instance that stops in an unusual way', () => {
     await expectUntouched(stage);
   });
 
-  it('an instance that was started again before the first look is left alone, whatever the events say', async () => {
+  it('an instance that was started again before the first look is not touched, whatever the events say', async () => {
     const stage = await openStage(testbed, 'flap');
     await stage.home.stop();
     await stage.home.start();
@@ -61,7 +61,7 @@ describe.concurrent('an instance that stops in an unusual way', () => {
     await expectUntouched(stage);
   });
 
-  it('an instance that is started in mid-fence keeps its disk for as long as it runs, and is fenced again after that boot', async () => {
+  it('an instance that is started during a fence keeps its disk, and is fenced again after that boot', async () => {
     const stage = await openStage(testbed, 'mid-fence');
     const { home, disk } = stage;
     await turn(testbed.access, disk, { delayMs: 8_000, failDetach: 'the driver is out of order' });

@@ -10,7 +10,9 @@ import { until } from '../../testbed/until.ts';
 import { worldOf, worldWith } from '../scenes/world.ts';
 import { apart, noDisruption, statefulSet } from '../scenes/workload.ts';
 
-/** The taint-eviction controller tries its delete for less than a second. Its queue is empty long before this time. */
+/**
+ * The taint-eviction controller repeats its delete for less than a second. Its queue is empty long before this time.
+ */
 const WATCHED_S = 30;
 
 let testbed: Testbed;
@@ -109,7 +111,7 @@ describe.concurrent('StatefulSets', () => {
     expect(await worldOf(scene)).toEqual(worldWith(scene, { 'data-db-0': refuge }, [home]));
   });
 
-  it('move although someone force-deleted their pod too early and its successor was bound to the dead node', async () => {
+  it('move although someone force-deleted their pod early and the next was bound to the dead node', async () => {
     const { scene, home, former } = await openStage('early');
     await home.stop();
     await testbed.admin.write('DELETE', `/api/v1/namespaces/${scene.namespace}/pods/db-0`, { gracePeriodSeconds: 0 });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-/** Only this database's volumes, because those of others on the same control plane come and go. */
+/** Only the volumes of this database, because those of others on the same control plane come and go. */
 const nudgedOnes = async ({ home, refuge }: Database) =>
   listOf(volumeAttachment)
     .parse(await testbed.admin.get(ATTACHMENTS))

@@ -29,7 +29,7 @@ const pause = async (reason: string): Promise<void> => {
 };
 
 describe('when all events are lost', () => {
-  it('a sweep finds the stopped machine by its silence, leaves living machines alone, and leaves all alone while the cluster is paused', async () => {
+  it('a sweep finds the stopped machine, touches no living machine, and touches nothing during a pause', async () => {
     const [fallen, standing] = [await addDatabase(testbed), await addDatabase(testbed)];
     const former = standing.pod()?.metadata.uid;
     await fallen.home.stop();

@@ -10,7 +10,7 @@ import { forReason, inOtherWords, inState, isLook, unknownHere, withoutLaunchTim
 import { openLone } from '../scenes/lone.ts';
 import { expectMoved, openStage } from '../scenes/stage.ts';
 
-/** A run that began by mistake would wait a long time for its end. */
+/** A run that began by mistake would wait for its end for a long time. */
 const ENDS = ['--timeout', '60s'] as const;
 
 let testbed: Testbed;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => testbed?.close());
 
-/** What EC2 says about a machine whose kubelet is silent, and the expected outcome. Spot hibernates, too. */
+/** What EC2 says about a machine whose kubelet is silent, and the expected outcome. Spot also hibernates instances. */
 const words: readonly {
   readonly what: string;
   readonly change: (answer: GateResponse) => GateResponse;
@@ -45,7 +45,7 @@ const lastUntrueLook = ({ seen }: Gates): number =>
 const destroyedAt = ({ seen }: Gates): readonly number[] =>
   seen.filter(({ change }) => isDestructive(change)).map(({ at }) => at);
 
-describe.concurrent('a machine is left alone if EC2 says', () => {
+describe.concurrent('a machine is not fenced if EC2 says', () => {
   it.for(words)('$what', async ({ change, reason }) => {
     const [{ home, seen }, gates] = await Promise.all([openLone(testbed, 'unproven'), openGates(testbed.access)]);
     const before = await seen();

@@ -1,7 +1,7 @@
 import { node as nodeSchema } from '../../testbed/objects.ts';
 import type { Stage } from './stage.ts';
 
-/** What may happen to a fenced Node behind Cloudfence's back. */
+/** What may happen to a fenced Node without Cloudfence. */
 export type Intervention = (stage: Stage) => Promise<unknown>;
 
 const nodePath = ({ home }: Stage): string => `/api/v1/nodes/${home.name}`;

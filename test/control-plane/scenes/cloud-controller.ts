@@ -25,7 +25,7 @@ const EVERY_MS = 500;
 const isReady = ({ status }: Node): boolean =>
   status.conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True');
 
-/** Writes all taints at once under the version that was read, as the real controller does. A write in between wins. */
+/** Writes all taints at once with the version that was read, as the real controller does. A write in between wins. */
 const writeTaints = ({ admin }: Testbed, { metadata }: Node, taints: readonly object[]) =>
   admin.call('PATCH', `/api/v1/nodes/${metadata.name}`, {
     metadata: { resourceVersion: metadata['resourceVersion'] },

@@ -19,7 +19,7 @@ export interface Database {
   readonly runsOn: (node: TestbedNode) => Promise<Pod>;
   /** Resolves once its volume is attached to that node and to no other. */
   readonly movedTo: (node: TestbedNode) => Promise<void>;
-  /** Names of the nodes that its volume is attached to, as Kubernetes sees it. */
+  /** Names of the nodes to which its volume is attached, according to Kubernetes. */
   readonly attachedTo: () => Promise<readonly string[]>;
   readonly readNode: (node: TestbedNode) => Promise<Node>;
 }

@@ -24,7 +24,7 @@ const policyOf = (name: string, namespace: string) => ({
 const bindingOf = (name: string) => ({ metadata: { name }, spec: { policyName: name, validationActions: ['Deny'] } });
 
 /**
- * The cluster's own rules forbid Cloudfence to delete pods of that namespace. Resolves once the rules are in force.
+ * The cluster's own rules forbid Cloudfence to delete pods in that namespace. Resolves once the rules are in force.
  * https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
  */
 export const forbidDeletingPods = async ({ admin }: Testbed, namespace: string, pod: string): Promise<void> => {

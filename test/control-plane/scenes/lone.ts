@@ -7,7 +7,7 @@ import { openScene } from './scene.ts';
 import { lonePod, on } from './workload.ts';
 import { podsOn } from './world.ts';
 
-/** Kubernetes marks a silent Node in its own way. */
+/** Kubernetes itself marks a silent Node. */
 const OURS = /cloudfence|out-of-service/;
 
 /** The smallest scene that can be fenced: one node with one pod and without a volume. */

@@ -8,7 +8,7 @@ import { sharedDisks } from './shared-disks.ts';
 import { volumesIn, withAttachments } from './volume-set.ts';
 
 /**
- * EC2's Multi-Attach, which moto lacks: volumes that several instances hold at once.
+ * EC2's Multi-Attach, which moto lacks: volumes that several instances use at once.
  * https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volumes-multi.html
  */
 export interface MultiAttach {
@@ -26,7 +26,7 @@ type Forward = (params: URLSearchParams) => Promise<Answer>;
 const valuesOf = (params: URLSearchParams, name: string): readonly string[] =>
   [...params].filter(([key]) => key.startsWith(`${name}.`)).map(([, value]) => value);
 
-/** The instances for which a look at volumes asks. Null if it asks for something else. */
+/** The instances about which a look at volumes asks. Null if it asks about something else. */
 const askedInstances = (params: URLSearchParams): readonly string[] | null => {
   const at = [...params].find(
     ([key, value]) => /^Filter\.\d+\.Name$/.test(key) && value === 'attachment.instance-id',
@@ -92,7 +92,7 @@ const pass = async (
   response.writeHead(status, { 'content-type': 'text/xml' }).end(xml);
 };
 
-/** Sits in front of the server that answers for all other volumes. */
+/** Sits in front of the server that answers about all other volumes. */
 export const openMultiAttach = async (upstream: string): Promise<MultiAttach> => {
   const disks = sharedDisks();
   const server = createServer((request, response) => void pass(upstream, disks, request, response));

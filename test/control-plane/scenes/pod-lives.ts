@@ -5,7 +5,7 @@ import type { Scene } from './scene.ts';
 
 /** The history of every pod of a scene since it was opened. */
 export interface PodLives {
-  /** All pods whose names start like this, in order. */
+  /** All pods whose names start with this text, in order. */
   readonly of: (prefix: string) => readonly PodLife[];
   readonly close: () => void;
 }

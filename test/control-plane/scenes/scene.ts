@@ -16,21 +16,21 @@ export interface Scene {
   readonly nodes: readonly TestbedNode[];
   /** Disks by claim. */
   readonly disks: ReadonlyMap<string, string>;
-  /** A node to which no other scene's pods come. */
+  /** A node on which no pods of other scenes are scheduled. */
   readonly addNode: () => Promise<TestbedNode>;
   /** A node on which an unrelated pod already runs. */
   readonly addRefuge: () => Promise<TestbedNode>;
-  /** A volume on its own disk, for any claim that asks for its class. `disks` has it under the same name. */
+  /** A volume on its own disk, for any claim that requests its class. `disks` has it under the same name. */
   readonly addVolume: (name: string, shape?: Partial<VolumeShape>) => Promise<string>;
-  /** The same, bound to a claim of that name. */
+  /** The same, bound to a claim with that name. */
   readonly addClaim: (name: string, shape?: Partial<VolumeShape>) => Promise<string>;
   readonly create: (workload: Workload) => Promise<void>;
   readonly pods: (prefix?: string) => readonly Pod[];
-  /** Resolves once a pod whose name starts like this runs there. */
+  /** Resolves once a pod whose name starts with this text runs there. */
   readonly runs: (prefix: string, node: TestbedNode, withinMs?: number) => Promise<Pod>;
 }
 
-/** The slowest of Kubernetes' own timers on the way: two minutes of the attach-detach controller. */
+/** The slowest of the timers of Kubernetes on the way: two minutes of the attach-detach controller. */
 const RUNS_WITHIN_MS = 200_000;
 
 export const BYSTANDER = 'bystander';

@@ -5,7 +5,7 @@ export interface SharedAttachment {
   readonly status: 'attached';
 }
 
-/** The holders of each shared volume. Gives EC2's code for what EC2 would reject. */
+/** The instances that use each shared volume. Gives the error code of EC2 for what EC2 would reject. */
 export interface SharedDisks {
   readonly add: (volume: string) => void;
   readonly has: (volume: string) => boolean;

@@ -47,7 +47,7 @@ export interface ExpectedNodes {
 
 const SETTLES_WITHIN_MS = 30_000;
 
-/** Returns the world once it is as wanted, or its last state when the time is up. */
+/** Returns the world once it is as expected, or its last state when the time is up. */
 const settled = async (scene: Scene, wanted: World): Promise<World> => {
   const deadline = performance.now() + SETTLES_WITHIN_MS;
   return until('the world settles', async () => {
@@ -56,7 +56,10 @@ const settled = async (scene: Scene, wanted: World): Promise<World> => {
   });
 };
 
-/** Another pod runs on the refuge, its disk is only there, and nothing of Cloudfence is left except on fenced nodes. */
+/**
+ * Another pod runs on the refuge, its disk is attached only there, and nothing of Cloudfence is left except on fenced
+ * nodes.
+ */
 export const expectMoved = async (
   { scene, refuge, former }: Stage,
   { fenced = [], gone = [] }: ExpectedNodes,

@@ -35,7 +35,7 @@ const asShared = (one: Volume, attachmentsOf: AttachmentsOf): Volume => {
   };
 };
 
-/** The same answer with `more` volumes in it, and with each shared volume as its holders have it. */
+/** The same answer with `more` volumes in it, and with each shared volume as its instances see it. */
 export const withAttachments = (xml: string, more: readonly Volume[], attachmentsOf: AttachmentsOf): string => {
   const { DescribeVolumesResponse: said } = read(xml);
   const item = [...said.volumeSet.item, ...more].map((one) => asShared(one, attachmentsOf));

@@ -79,7 +79,7 @@ export const daemonSet = (name: string, shape: PodShape = {}): Workload => ({
   manifest: (zone) => ({ metadata: { name }, spec: replicated(zone, name, shape) }),
 });
 
-/** Runs one pod to its end, and another one if it has failed. */
+/** Runs one pod until it ends, and another one if it has failed. */
 export const job = (name: string, shape: PodShape = {}): Workload => ({
   group: '/apis/batch/v1',
   plural: 'jobs',

@@ -5,7 +5,7 @@ import { listOf, node as nodeSchema, volumeAttachment } from '../../testbed/obje
 import type { Scene } from './scene.ts';
 import { volumeName } from './volume.ts';
 
-/** A scene seen from outside: who holds what, and what Cloudfence has left behind. */
+/** A scene seen from outside: who has what, and what Cloudfence has left behind. */
 export interface World {
   /** The names of the nodes that have the volume, by claim: according to EC2 and to Kubernetes. */
   readonly volumes: Readonly<
@@ -19,14 +19,14 @@ export interface World {
 
 const OURS = /cloudfence|out-of-service/;
 
-/** A finished fence: only the quarantine is left. */
+/** A fence that has ended: only the quarantine is left. */
 export const PARKED = [
   'annotation cloudfence.dev/fence',
   'label cloudfence.node-restriction.kubernetes.io/fenced',
   'taint cloudfence.dev/quarantine',
 ] as const;
 
-/** A fence in progress: the out-of-service taint works, and a label says that it is ours. */
+/** An unfinished fence: the out-of-service taint is set, and a label says that it is ours. */
 export const MARKED: readonly string[] = [
   ...PARKED,
   'label cloudfence.node-restriction.kubernetes.io/out-of-service',

@@ -5,7 +5,10 @@ import type { Api } from '../../testbed/api.ts';
 import type { Testbed } from '../../testbed/testbed-at.ts';
 import { until } from '../../testbed/until.ts';
 
-/** Nodes without players: they have no machine, no kubelet, and no Lease, and no pod comes to their zone. */
+/**
+ * Nodes without a part in the story: they have no machine, no kubelet, and no Lease, and no pod is scheduled in their
+ * zone.
+ */
 
 const NODES = '/api/v1/nodes';
 const AT_ONCE = 24;

@@ -6,7 +6,7 @@ import type { Report } from './report.ts';
 import { sizeTable } from './sizes.ts';
 import { asMarkdown, recoveryTable } from './table.ts';
 
-/** Writes docs/recovery.md, whose figures all come from one run. */
+/** Writes docs/recovery.md. All its numbers come from one run. */
 
 const madeBy = ({ command, date, machine: { cores, processor, memoryGb, load, versions } }: Report): string =>
   [
@@ -50,10 +50,10 @@ const listed = (aims: readonly Aim[]): string => aims.map((aim) => `- ${inWords(
 const sized = ({ sizes }: Report): readonly string[] =>
   sizes.length < 2 ? [] : ['## In a large cluster', RAISED, asMarkdown(sizeTable(sizes))];
 
-/** Begins the part of the page that another measurement fills. */
+/** Begins the part of the page that another measurement writes. */
 const OTHERS = '\n## At a distance\n';
 
-/** Returns the part of the standing page that this measurement does not write. */
+/** Returns the part of the present page that this measurement does not write. */
 export const othersPart = (page: string): string => {
   const at = page.indexOf(OTHERS);
   return at === -1 ? '' : page.slice(at);

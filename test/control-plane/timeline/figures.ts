@@ -1,7 +1,7 @@
 import type { Phase } from './phases.ts';
 import type { Played } from './play.ts';
 
-/** Figures of several runs. What never happened counts as infinitely late. */
+/** The numbers of several runs. What never happened counts as infinitely late. */
 
 export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((one, other) => one - other);

@@ -37,11 +37,11 @@ const runs = Number(asked.runs);
 const sizes = [10, Number(asked.nodes)];
 const document = fileURLToPath(new URL('../../../docs/recovery.md', import.meta.url));
 
-/** The crowd has no kubelets. The controller manager should finish with it soon and not miss them. */
+/** The crowd has no kubelets. The controller manager should finish with it soon, and not wait for its kubelets. */
 const WITH_A_CROWD = ['--kube-api-qps', '1000', '--kube-api-burst', '2000', '--node-monitor-grace-period', '24h'];
 
 /**
- * Two Nodes exist here at a time, and each crash fences another one. Within a quarter of an hour, that is more than the
+ * There are two Nodes here at a time, and each crash fences another one. Within 15 minutes, those are more than the
  * cluster has.
  */
 const overrideCap = async (access: TestbedAccess): Promise<void> => {

@@ -55,7 +55,7 @@ describe('the moments of a recovery', () => {
     expect(moments).toEqual({ podGone: 0.1, deleting: 0.2, gone: 1.2, detached: 0.7, attached: 2.2, running: 2.7 });
   });
 
-  it('are missing as long as they were not seen', () => {
+  it('are missing while they were not seen', () => {
     const moments = momentsIn(recovery.slice(0, 6), crashObjects);
     expect(moments).toEqual({
       podGone: 1_100,
@@ -171,7 +171,7 @@ describe('what is written', () => {
     expect(reportLines(sample).at(-1)).toContain('mark after 110 ms');
   });
 
-  it('names its origin, each aim, and what was not waited for', () => {
+  it('names its origin, each aim, and what the measurement did not wait for', () => {
     const text = documentOf(sample);
     for (const { says } of aimsOf(sample)) expect(text).toContain(says);
     expect(text).toContain('`npm run e2e:timeline` on 2026-01-31');

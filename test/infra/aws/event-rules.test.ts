@@ -29,7 +29,7 @@ const rules = Object.values(Resources).filter(({ Type }) => Type === 'AWS::Event
 const PREFIX = '${self:service}-${sls:stage}-';
 
 describe('a rule of events.yml', () => {
-  it('has events that the queues accept, under its own parameter', () => {
+  it('has events that the queues accept, with its own parameter', () => {
     expect(rules.map(({ Metadata, Properties: { Name } }) => [Metadata?.When, Name])).toEqual([
       [undefined, `${PREFIX}state-change`],
       [undefined, `${PREFIX}test-event`],
@@ -37,7 +37,7 @@ describe('a rule of events.yml', () => {
     ]);
   });
 
-  it('of the doctor has events that the queues of a release accept, too', () => {
+  it('of the doctor has events that the queues of a release also accept', () => {
     expect(JSON.stringify(releasedValues.rules)).toContain(`rule/cloudfence-\${Stage}-test-event`);
   });
 

@@ -3,13 +3,13 @@ import { openStandIn, type Answered, type Request, type StandIn } from '../../pr
 import { openService, type PackagedService } from '../packaged-service.ts';
 import { plain } from './stage-files.ts';
 
-/** `serverless remove` against a stand-in that answers for the function doctor and refuses every removal. */
+/** `serverless remove` with a stand-in that answers for the function doctor and rejects every removal. */
 
 interface Answer {
   readonly status: number;
   readonly body: object;
   readonly failed?: boolean;
-  /** Answered by something in between, without Lambda's own code. */
+  /** Answered by something in between, without the error code of Lambda. */
   readonly unsaid?: boolean;
 }
 
@@ -65,7 +65,7 @@ describe('serverless remove', () => {
     });
   });
 
-  it('is refused while it is unknown whether there are fences', async () => {
+  it('is refused while nobody knows whether there are fences', async () => {
     answer = { status: 200, failed: true, body: { errorMessage: 'no answer from the API server' } };
     const { code, said } = await remove();
     expect({ code, said, removals }).toEqual({

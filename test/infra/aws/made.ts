@@ -11,7 +11,7 @@ import { full, plain } from './stage-files.ts';
 /** The result of `serverless package` for the defaults, and for a stage that sets every parameter. */
 export interface Made {
   readonly service: PackagedService;
-  /** Of the defaults. */
+  /** With the defaults. */
   readonly packaged: Packaged;
   readonly usual: PackagedTemplate;
   readonly other: PackagedTemplate;

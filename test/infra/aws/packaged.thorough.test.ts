@@ -4,7 +4,7 @@ import { describeSafeguards } from './safeguards.ts';
 import { describeTemplate } from './template.ts';
 import { describeZips } from './zips.ts';
 
-/** All checks of the package of the install on AWS, which takes longer to build than to read. */
+/** All checks of the package for AWS, which takes longer to build than to read. */
 
 let all: Made;
 beforeAll(async () => {

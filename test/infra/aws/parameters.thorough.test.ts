@@ -30,7 +30,7 @@ const valuesFor = (stage: Written): unknown => {
 };
 
 describe('parameters', () => {
-  /** `region` says where to deploy and not what. serverless.yml reads it itself. */
+  /** `region` only says where to deploy. serverless.yml reads it itself. */
   it.each(Object.keys(defaults).filter((name) => name !== 'region'))('%s changes what is deployed', (name) => {
     expect(Object.keys(everything)).toContain(name);
     const partner = name === 'subnets' ? 'securityGroups' : name === 'securityGroups' ? 'subnets' : name;
@@ -96,11 +96,11 @@ describe('parameters', () => {
       },
       /a function can hold at most 3000/,
     ],
-  ])('%s is refused', (_, change, fault) => {
+  ])('%s is rejected', (_, change, fault) => {
     expect(checkParameters({ ...written, ...change }).faults).toEqual([expect.stringMatching(fault)]);
   });
 
-  it('are refused all at once, and then nothing is packaged', async () => {
+  it('are rejected all at once, and then nothing is packaged', async () => {
     const service = await openService({
       broken: { clusters: [{ name: 'a', kubeconfig: 'x' }], policy: { detach: 'sometimes' } },
     });

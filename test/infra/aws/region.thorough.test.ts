@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { openService } from '../packaged-service.ts';
 import { plain } from './stage-files.ts';
 
-it('the parameters fix the region: a command that names another region, or none if none is written, is rejected', async () => {
+it('a command that names another region than the parameters is rejected, and so is one without a region', async () => {
   const service = await openService({ here: { ...plain, region: 'eu-north-1' }, nowhere: plain });
   const [elsewhere, nowhere, asked] = await Promise.all([
     service.package('here', '--region', 'us-east-1'),

@@ -14,10 +14,7 @@ const queuePolicy = z.object({
   }),
 });
 
-/**
- * Checks what must be true of the packaged template, whatever its parameters: over every resource of a kind, not one by
- * one.
- */
+/** Checks what must be true of the packaged template, whatever its parameters, for every resource of a kind. */
 export const describeSafeguards = (made: () => Made): void => {
   describe.each(['usual', 'other'] as const)('in the %s template', (which) => {
     it('everything that stores data is encrypted', () => {
@@ -61,7 +58,7 @@ export const describeSafeguards = (made: () => Made): void => {
       }
     });
 
-    it('everything that arrives by itself has a place for failures: a dead-letter queue, or for the sweep an alarm and the next sweep', () => {
+    it('everything that arrives by itself has a place for failures: a dead-letter queue or an alarm', () => {
       const byItself = valuesOf(made()[which], 'AWS::Events::Rule').flatMap(({ Targets }) =>
         Array.isArray(Targets) ? Targets : [],
       );
@@ -104,7 +101,7 @@ export const describeSafeguards = (made: () => Made): void => {
     });
   });
 
-  it('if only tagged volumes may be detached, no role has another way to detach', () => {
+  it('if only tagged volumes may be detached, no role can detach in another way', () => {
     const condition = { StringEquals: { 'aws:ResourceTag/acme/fence': ['yes'] } };
     const detaching = roleNames(made().other).flatMap((name) =>
       statementsOf(made().other, name).filter(

@@ -1,4 +1,4 @@
-/** Two stages for the template tests: the defaults, and one that sets every parameter. */
+/** Two stages for the template tests: one with the defaults, and one that sets every parameter. */
 
 export const plain = { clusters: [{ name: 'prod', secret: 'prod-kubeconfig' }] };
 

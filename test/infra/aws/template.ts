@@ -23,7 +23,7 @@ const network = [
 const keeping = ['events:PutEvents', 's3:DeleteObject', 's3:GetObject', 's3:ListBucket', 's3:PutObject'];
 const fencing = ['ec2:DetachVolume', ...keeping, ...look, ...logs];
 
-/** Checks the template piece by piece. */
+/** Checks each part of the template. */
 export const describeTemplate = (made: () => Made): void => {
   describe('the roles', () => {
     const extras: Readonly<Record<string, readonly string[]>> = {
@@ -59,7 +59,7 @@ export const describeTemplate = (made: () => Made): void => {
       );
     });
 
-    it('may power off, serve other territories, read parameters, find EKS clusters, use keys, and join a network only if the parameters say so', () => {
+    it('may power off, serve territories, read parameters, find EKS, use keys, and join a network by parameter', () => {
       const asked = [
         'ec2:StopInstances',
         'sts:AssumeRole',
@@ -85,7 +85,7 @@ export const describeTemplate = (made: () => Made): void => {
       );
     });
 
-    it('name every resource, except where IAM supports none', () => {
+    it('name every resource, unless IAM supports none', () => {
       const wide = [made().usual, made().other].flatMap((template) =>
         roleNames(template).flatMap((name) =>
           statementsOf(template, name).filter(({ Resource }) => Resource.includes('*')),
@@ -138,7 +138,7 @@ export const describeTemplate = (made: () => Made): void => {
         .filter(({ Sid }) => Sid.startsWith(sid))
         .map(({ Condition }) => Condition);
 
-    it('detach from instances of the clusters, and volumes of theirs or of the EBS driver, unless another tag is named', () => {
+    it('allow to detach only from instances of the clusters, and only their volumes, unless a tag is set', () => {
       const ofCluster = tagged('kubernetes.io/cluster/prod', 'owned', 'shared');
       expect(conditionsOf(made().usual, 'DetachFromInstances')).toEqual([ofCluster]);
       expect(conditionsOf(made().usual, 'DetachTheseVolumes')).toEqual([
@@ -155,7 +155,7 @@ export const describeTemplate = (made: () => Made): void => {
       });
     });
 
-    it('of the doctor call only the other functions of this stage', () => {
+    it('of the doctor may call only the other functions of this stage', () => {
       const fencers = ['on-event', 'sweep', 'replay', 'fence'].map((name) => `cloudfence-prod-${name}`);
       const readers = ['cloudfence-prod-diagnose'];
       expect(statementNamed(made().usual, 'DoctorRole', 'AskTheOthers')?.Resource).toEqual(
@@ -174,7 +174,7 @@ export const describeTemplate = (made: () => Made): void => {
       });
     });
 
-    it('trust Lambda for this account alone, where Lambda states the account', () => {
+    it('trust Lambda for this account only, if Lambda names the account', () => {
       for (const name of roleNames(made().usual))
         expect(propertiesOf(made().usual, name)).toMatchObject({
           AssumeRolePolicyDocument: {
@@ -183,7 +183,7 @@ export const describeTemplate = (made: () => Made): void => {
         });
     });
 
-    it('assume exactly the configured roles of the territories', () => {
+    it('may assume exactly the configured roles of the territories', () => {
       for (const name of roleNames(made().other))
         expect(statementNamed(made().other, name, 'ServeOtherTerritories')).toMatchObject({
           Action: ['sts:AssumeRole'],
@@ -193,7 +193,7 @@ export const describeTemplate = (made: () => Made): void => {
         expect(statementNamed(made().usual, name, 'ServeOtherTerritories')).toBeUndefined();
     });
 
-    it('decrypt with the named keys only, and only through the services that store the secrets', () => {
+    it('may decrypt only with the named keys, and only through the services that store the secrets', () => {
       const keys = statementNamed(made().other, 'ReplayRole', 'DecryptThemOnly');
       expect(keys?.Resource).toEqual(full.kmsKeys);
       expect(JSON.stringify(keys?.Condition)).toContain('kms:ViaService');
@@ -213,13 +213,13 @@ export const describeTemplate = (made: () => Made): void => {
     it.each([
       ['usual', 60],
       ['other', 120],
-    ])('hide a message six times as long as a function may take (%s)', (which, timeout) => {
+    ])('hide a message for six times as long as a function may take (%s)', (which, timeout) => {
       const template = which === 'usual' ? made().usual : made().other;
       for (const [, { Timeout }] of functionsOf(template)) expect(Timeout).toBe(timeout);
       expect(propertiesOf(template, 'Queue')['VisibilityTimeout']).toBe(6 * timeout);
     });
 
-    it('feed on-event in batches of ten and accept failures one by one', () => {
+    it('send batches of ten to on-event, and accept failures one by one', () => {
       expect(propertiesOf(made().usual, 'OnDasheventEventSourceMappingSQSQueue')).toMatchObject({
         BatchSize: 10,
         FunctionResponseTypes: ['ReportBatchItemFailures'],
@@ -230,7 +230,7 @@ export const describeTemplate = (made: () => Made): void => {
       });
     });
 
-    it('accept events from our rules only', () => {
+    it('accept only events from our rules', () => {
       const rules = Object.entries(ofType(made().usual, 'AWS::Events::Rule')).filter(
         ([name]) => !name.startsWith('Sweep'),
       );
@@ -243,7 +243,7 @@ export const describeTemplate = (made: () => Made): void => {
   });
 
   describe('the rules', () => {
-    it('deliver every state change, and each hint that is switched on', () => {
+    it('deliver every state change, and each hint that is turned on', () => {
       expect(propertiesOf(made().usual, 'StateChangeRule')).toMatchObject({
         EventPattern: { source: ['aws.ec2'], 'detail-type': ['EC2 Instance State-change Notification'] },
       });
@@ -264,7 +264,7 @@ export const describeTemplate = (made: () => Made): void => {
       }
     });
 
-    it('retry for an hour and then keep the event as a dead letter', () => {
+    it('retry for an hour, and then keep the event as a dead letter', () => {
       for (const [name, { Targets }] of Object.entries(ofType(made().usual, 'AWS::Events::Rule')).filter(
         ([name]) => !name.startsWith('Sweep'),
       )) {
@@ -300,7 +300,7 @@ export const describeTemplate = (made: () => Made): void => {
         expect(alarm).toMatchObject({ AlarmActions: [full.alarmTopic], OKActions: [full.alarmTopic] });
     });
 
-    it('an alarm watches a dead node for five minutes under the name of the functions’ metric', () => {
+    it('an alarm watches a dead node for five minutes, with the name of the functions’ metric', () => {
       expect(propertiesOf(made().usual, 'DeadNodeUnfencedAlarm')).toMatchObject({
         Namespace: 'Cloudfence/prod',
         MetricName: metricNames.deadNodeUnfenced,
@@ -377,7 +377,7 @@ export const describeTemplate = (made: () => Made): void => {
       expect(called(made().other).filter((name) => name.includes('prod'))).toEqual([]);
     });
 
-    it('holds the cloud and the Kubernetes client in separate files; the second is loaded when it is needed', async () => {
+    it('has the cloud and the Kubernetes client in separate files, and loads the second only if needed', async () => {
       for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor', 'diagnose']) {
         const folder = path.join(made().service.folder, 'dist/functions', name);
         const parts = await Promise.all(

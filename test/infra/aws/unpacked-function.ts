@@ -20,13 +20,13 @@ const outcome = z.union([z.object({ answer: z.unknown() }), z.object({ failed: z
 
 export interface Zip {
   readonly file: string;
-  /** In the form of the template: path without extension, a dot, and the name of the export. */
+  /** In the form of the template: the path without extension, a dot, and the name of the export. */
   readonly handler: string;
 }
 
 const LASTS_MS = 30_000;
 
-/** A function's answer from its zip, in a process that has only these variables and its own files. */
+/** The answer of a function from its zip, in a process that has only these variables and its own files. */
 export const invokeZip = async (
   { file, handler }: Zip,
   folder: string,

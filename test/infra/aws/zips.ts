@@ -21,7 +21,7 @@ const deployedFunction = z.object({
   Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }),
 });
 
-/** The environment as deployed, except for what a stack would fill in and for the access to the cluster. */
+/** The environment as deployed, except for what a stack would fill in, and for the access to the cluster. */
 const variablesFor = async (
   sandbox: LiveSandbox,
   written: Readonly<Record<string, unknown>>,
@@ -41,7 +41,7 @@ const variablesFor = async (
   };
 };
 
-/** The zips that `serverless deploy` uploads, unpacked and run as Lambda would, with the sandbox behind them. */
+/** The zips that `serverless deploy` uploads, unpacked and run as on Lambda, with the sandbox behind them. */
 export const describeZips = (made: () => Made): void => {
   describe('a function from its zip', () => {
     let sandbox: LiveSandbox;
@@ -89,7 +89,7 @@ export const describeZips = (made: () => Made): void => {
       });
     });
 
-    it('on-event fences the machine of an event and acknowledges it', async () => {
+    it('on-event fences the machine of an event, and acknowledges the event', async () => {
       const event = {
         Records: [{ messageId: 'one', body: JSON.stringify(stateChange(holder(0).machine, 'stopped')) }],
       };

@@ -17,9 +17,9 @@ export interface Reply {
 
 export interface Azure extends Subscription {
   readonly deployments: Map<string, { readonly tags: Readonly<Record<string, string>> }>;
-  /** Packages that the apps accepted, the latest last, each with the app's host. */
+  /** Packages that the apps accepted, the latest one last, each with the host of its app. */
   readonly packages: { readonly host: string; readonly zip: Buffer }[];
-  /** How many more packages are refused because the writer's role is not known everywhere yet. */
+  /** How many more packages are rejected because the role of the writer is not known everywhere yet. */
   roleSpreads: number;
   /** Why the last package was not accepted. Null if it was. */
   failed: string | null;

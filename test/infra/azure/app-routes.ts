@@ -21,7 +21,7 @@ const storage = z.looseObject({
   }),
 });
 
-/** Whether the app's identity may write into the container of its packages. */
+/** Whether the identity of the app may write into the container of its packages. */
 const mayStore = (azure: Azure, host: string): boolean => {
   const site = [...azure.held.values()].find(
     ({ type, added }) => type === 'Microsoft.Web/sites' && added['defaultHostName'] === host,
@@ -37,7 +37,7 @@ const mayStore = (azure: Azure, host: string): boolean => {
 };
 
 /**
- * The app accepts the package, and its deployment fails. Users report this for Flex Consumption.
+ * The app accepts the package, but its deployment fails. Users report this for Flex Consumption.
  * https://github.com/Azure/azure-functions-host/issues/10620
  */
 export const publish = (azure: Azure, { body, headers, url }: Request): Reply => {

@@ -50,7 +50,7 @@ it('registers every function that serverless knows, from the bundle of its app',
     expect(functions.map(({ name }) => appOf(name))).toEqual(functions.map(() => app));
 });
 
-it('takes batches from the queue without a key in its settings, and sweeps by a setting', () => {
+it('reads batches from the queue without a key in its settings, and sweeps on the schedule of a setting', () => {
   expect(triggerOf('on-event')).toMatchObject({
     type: 'serviceBusTrigger',
     connection: 'CLOUDFENCE_BUS',
@@ -60,7 +60,7 @@ it('takes batches from the queue without a key in its settings, and sweeps by a 
   expect(triggerOf('sweep')).toMatchObject({ type: 'timerTrigger', schedule: '%CLOUDFENCE_SWEEP%' });
 });
 
-it.each(httpFunctions)('%s is called with a key only', (name) => {
+it.each(httpFunctions)('%s can be called only with a key', (name) => {
   expect(triggerOf(name)).toMatchObject({
     type: 'httpTrigger',
     authLevel: 'function',

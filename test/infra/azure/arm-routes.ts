@@ -6,7 +6,7 @@ import { called, keys, publish, published } from './app-routes.ts';
 import { isKnownVersion, unknownVersion } from './refusals.ts';
 import { applied, Invalid, removed, whatIf, type Held } from './subscription.ts';
 
-/** The answers of Azure Resource Manager, of an app's deployment endpoint, and of the app itself. */
+/** The answers of Azure Resource Manager, of the deployment endpoint of an app, and of the app itself. */
 
 /** If even the group is missing, ARM says so. */
 const absent = (azure: Azure, path: string): Reply => {

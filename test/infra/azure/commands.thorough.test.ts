@@ -4,7 +4,7 @@ import { openManagement, OTHERS, type Management } from './management.ts';
 import { full, plain } from './stage-files.ts';
 
 /**
- * The commands of `serverless` as a person types them, against the stand-in of ARM. Each is a process that may have to
+ * The commands of `serverless` as a person types them, with the stand-in of ARM. Each is a process that may have to
  * bundle.
  */
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
@@ -25,7 +25,7 @@ afterAll(async () => {
 const ours = () => [...management.azure.held.values()].filter(({ name }) => !OTHERS.includes(name));
 const elsewhere = () => ours().flatMap(({ id }) => /resourceGroups\/(rg-\w+|MC_\w+)\//.exec(id)?.[1] ?? []);
 
-/** Where a deployment leaves its package. Another one can deploy it without building it again. */
+/** Where a deployment leaves its package. Another deployment can use it without building it again. */
 const PACKAGE = '.serverless';
 
 const run = (command: readonly string[], stage = 'prod') =>
@@ -36,7 +36,7 @@ const written = async (command: readonly string[]) => {
   return { ...(await run(command)), writes: management.writes().slice(before) };
 };
 
-it('refuses invalid parameters, all errors at once, and then deploys nothing', async () => {
+it('rejects invalid parameters, with all errors at once, and then deploys nothing', async () => {
   const params = [
     'sweepEvery=7m',
     'memory=1',
@@ -132,7 +132,7 @@ describe('serverless', () => {
     expect(local).toMatchObject({ code: 0, said: expect.stringMatching(/"status": 400[\s\S]*resourceId/) });
   });
 
-  it('deploy removes what is not wanted any more', async () => {
+  it('deploy removes what is no longer wanted', async () => {
     const alerts = () =>
       [...management.azure.held.values()].filter(
         ({ type, name }) => type === 'Microsoft.EventGrid/systemTopics' && name.endsWith('-health'),
@@ -143,7 +143,7 @@ describe('serverless', () => {
     expect([alerts(), said]).toEqual([[], expect.stringMatching(/cloudfence-prod-health: removed/)]);
   });
 
-  it('remove refuses while there are fences, and leaves nothing behind afterwards', async () => {
+  it('remove is refused while there are fences, and leaves nothing behind afterwards', async () => {
     management.azure.answers.set('doctor', { fences: [{ cluster: 'prod', node: 'node-7' }] });
     expect(await written(['remove'])).toMatchObject({
       code: 1,
@@ -159,7 +159,7 @@ describe('serverless', () => {
     expect(await written(['remove'])).toMatchObject({ code: 0, writes: [] });
   });
 
-  it('deploy and remove also work on groups of other owners if a stage asks for it', async () => {
+  it('deploy and remove also work in groups of other owners if a stage requests that', async () => {
     expect(await run(['deploy'], 'full')).toMatchObject({ code: 0 });
     // In the group of the events are the subscription to the system topic and the grant on the topic of incidents.
     expect(elsewhere().toSorted()).toEqual([...OTHERS, 'rg-events'].toSorted());

@@ -5,7 +5,7 @@ import { deployingAt, packaged } from './installed.ts';
 import { openManagement, OTHERS, type Management } from './management.ts';
 import { full } from './stage-files.ts';
 
-/** The result of a deployment in a subscription that refuses what Azure refuses. */
+/** The result of a deployment in a subscription that rejects what Azure rejects. */
 
 let management: Management;
 beforeEach(async () => {
@@ -39,7 +39,7 @@ describe('a deployment', () => {
   it.each([
     ['the defaults', {}, 'prod'],
     ['every parameter', full, 'full'],
-  ])('is accepted by Azure with %s, and nothing is written the second time', async (_, written, stage) => {
+  ])('is accepted by Azure with %s, and writes nothing the second time', async (_, written, stage) => {
     await deployed(written, '', stage);
     const { said, writes } = await deployed(written, '', stage);
     expect({ said, writes }).toEqual({
@@ -48,7 +48,7 @@ describe('a deployment', () => {
     });
   });
 
-  it('says what was refused, and continues there once that is corrected', async () => {
+  it('names what was rejected, and continues there once that is corrected', async () => {
     management.azure.mishaps.push({
       method: 'PUT',
       path: /deployments\/cloudfence-prod$/,
@@ -77,12 +77,12 @@ describe('a deployment', () => {
     expect(waited.filter((ms) => ms === 20_000)).toHaveLength(3);
   });
 
-  it('gives up on a package that is refused for ten minutes, and says why', async () => {
+  it('gives up on a package that is rejected for ten minutes, and says why', async () => {
     management.azure.roleSpreads = Number.MAX_SAFE_INTEGER;
     await expect(deployed()).rejects.toThrow(/InaccessibleStorageException/);
   });
 
-  it('can be told to deliver by keys, by an identity again, and by keys once more', async () => {
+  it('can be switched from an identity to keys for the delivery, and back', async () => {
     for (const keylessDelivery of [true, false, true, false, true]) {
       await deployed({ keylessDelivery });
       expect(principals()).toEqual([]);
@@ -90,7 +90,7 @@ describe('a deployment', () => {
     }
   });
 
-  it('replaces the permissions of an identity that was deleted and recreated by hand', async () => {
+  it('replaces the permissions of an identity that someone deleted and recreated', async () => {
     const { install } = await deployed();
     for (const name of appNames) management.azure.held.delete(install.names.apps[name].identityId.toLowerCase());
     expect(principals().length).toBeGreaterThan(0);
@@ -129,7 +129,7 @@ const site = z.object({
 });
 
 describe('the app that receives events', () => {
-  it('may put events into the queue, and has no access to machines, clusters, dead letters, or the package of the functions that fence', async () => {
+  it('may put events into the queue, and has no access to machines, clusters, or dead letters', async () => {
     const { install } = await deployed({}, '', 'prod');
     const { names } = install;
     const { door } = names.apps;

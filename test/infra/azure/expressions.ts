@@ -10,7 +10,7 @@ const TEXT = /^'([^']*)'/;
 
 class Unresolved extends Error {}
 
-/** One argument after the other, until the closing bracket. */
+/** Evaluates one argument after the other, until the closing bracket. */
 const argumentsIn = (text: string, lookup: Lookup): string => {
   let rest = text;
   let joined = '';

@@ -8,7 +8,7 @@ import { deployingAt, packaged } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
 import { plain } from './stage-files.ts';
 
-/** `serverless invoke` as a person types it, against an app whose doctor finds that a fence would not work. */
+/** `serverless invoke` as a person types it, with an app whose doctor finds that a fence would not work. */
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 let service: PackagedService;
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([management.close(), service.close()]));
 
-/** The answer of the real function, whose machine cannot be asked about in ARM. */
+/** The answer of the real function, which may not read its machine in ARM. */
 const diagnosis = async () => {
   const { getDependencies, context } = azureInstall(scene().world);
   const failing = async () => {
@@ -34,7 +34,7 @@ const diagnosis = async () => {
   return { status, body: JSON.parse(body) as unknown };
 };
 
-it('invoke -f doctor fails and names the check that failed, on a line of its own, and asks only once', async () => {
+it('invoke -f doctor fails, names the check that failed on its own line, and asks only once', async () => {
   const reply = await diagnosis();
   management.azure.mishaps.push({ method: 'POST', path: /\/api\/doctor$/, reply });
   const { code, said } = await service.run(

@@ -6,12 +6,12 @@ import type { Management } from './management.ts';
 import { installFor } from './packaged-template.ts';
 import { plain } from './stage-files.ts';
 
-/** The code that `serverless` calls, in this process and against the stand-in of ARM. */
+/** The code that `serverless` calls, in this process and with the stand-in of ARM. */
 
 export interface Deploying {
   readonly deployer: Deployer;
   readonly install: ReturnType<typeof installFor>;
-  /** Its output so far. */
+  /** Its output until now. */
   readonly said: string[];
   /** How long (ms) it waited between one look and the next. */
   readonly waited: number[];

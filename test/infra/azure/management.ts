@@ -20,14 +20,14 @@ export interface Management {
   readonly writes: () => readonly string[];
   /** All requests so far. */
   readonly recorded: readonly Request[];
-  /** With these variables, the SDK finds and trusts the stand-in, and has a token. */
+  /** With these variables, the SDK finds and trusts the stand-in, and gets a token. */
   readonly environment: Readonly<Record<string, string>>;
   /** The same for a caller in this process. */
   readonly trusted: Omit<ArmOptions, 'wait'>;
   readonly close: () => Promise<void>;
 }
 
-/** Groups of the subscription that are not ours. */
+/** Groups of the subscription that belong to others. */
 export const OTHERS = ['rg-aks', 'rg-secrets', 'rg-events', 'MC_blue', 'MC_green'];
 
 const TOKEN = 'a-token-of-the-managed-identity';

@@ -33,7 +33,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export interface Published {
   /** Returns how a resource in a template differs from the published description. */
   readonly faultsIn: (type: string, version: string, resource: Fields) => readonly string[];
-  /** Returns the same for a request to ARM: whether it exists under that version, and whether its body is right. */
+  /** Returns the same for a request to ARM: whether it exists in that version, and whether its body is correct. */
   readonly faultsOf: (request: {
     readonly method: string;
     readonly url: URL;
@@ -75,7 +75,7 @@ const bodies: readonly (readonly [RegExp, string])[] = [
   [/^PATCH .*\/tags\/default$/, 'TagsPatchResource'],
 ];
 
-/** No package was published for 2024-01-01 of Service Bus. The published version that followed it is used instead. */
+/** No package was published for 2024-01-01 of Service Bus. The next published version is used instead. */
 const standsFor: Readonly<Record<string, string>> = { 'Microsoft.ServiceBus 2024-01-01': '2022-10-01-preview' };
 
 const versionAs = (namespace: string, version: string): string => standsFor[`${namespace} ${version}`] ?? version;
@@ -83,7 +83,7 @@ const versionAs = (namespace: string, version: string): string => standsFor[`${n
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Evaluated only by ARM: a text of which nothing more is known. */
+/** Evaluated only by ARM: a text of which nothing else is known. */
 const isExpression = (value: unknown): boolean => typeof value === 'string' && /^\[(?!\[).*\]$/s.test(value);
 
 const kindsOfText = new Set(['str', 'iso-8601', 'rfc-1123', 'duration', 'date', 'time', 'base64', 'bytearray']);

@@ -8,7 +8,7 @@ import { installFor, ofType, placedFor } from './packaged-template.ts';
 import { openPublished, type Published } from './published-models.ts';
 import { full, plain } from './stage-files.ts';
 
-/** Checks the template, and every request of a deployment, against the interfaces that Microsoft publishes. */
+/** Checks the template, and every request of a deployment, with the interfaces that Microsoft publishes. */
 
 let published: Published;
 let management: Management;
@@ -90,7 +90,7 @@ describe('the template', () => {
       { properties: { filter: { advancedFilters: [{ operatorType: 'Sounds', key: 'subject' }] } } },
       /advancedFilters\.0.*"Sounds" is none of/,
     ],
-  ])('would be refused with %s', (_, type, change, fault) => {
+  ])('would be rejected with %s', (_, type, change, fault) => {
     const [resource] = ofType(placedFor('prod', plain), type).map(({ group: _group, ...one }) => ({
       ...one,
       ...change,
@@ -102,10 +102,10 @@ describe('the template', () => {
 });
 
 describe('a deployment', () => {
-  /** The app's own endpoints, and the query of logs, are not part of ARM. */
+  /** The endpoints of the app itself, and the query of logs, are not part of ARM. */
   const ofArm = () => management.recorded.filter(({ url }) => url.pathname.startsWith('/subscriptions/'));
 
-  it('sends no request to ARM that is not published', () => {
+  it('sends only published requests to ARM', () => {
     expect([
       ...new Set(
         ofArm().flatMap(({ method, url, body }) =>
@@ -115,7 +115,7 @@ describe('a deployment', () => {
     ]).toEqual([]);
   });
 
-  it('sends requests of every kind that it has', () => {
+  it('sends every kind of request that it can', () => {
     const kinds = new Set(
       ofArm().map(({ method, url }) => `${method} ${/([\w.]+\/\w+)(?:\/[^/]+)?$/.exec(url.pathname)?.[1] ?? ''}`),
     );

@@ -4,7 +4,7 @@ import { ArmRefusal } from '../../../sandbox/azure/refusal.ts';
 import type { Held, Subscription } from './subscription.ts';
 
 /**
- * What Azure's own services refuse although the template is well-formed, each with the public report or page that says
+ * What Azure's own services reject although the template is well-formed, each with the public report or page that says
  * so. The deployment fails there, and earlier resources stay.
  */
 
@@ -103,7 +103,7 @@ const unchangedPrincipal: Check = (subscription, { id, properties }) => {
   if (twin) throw new ArmRefusal('RoleAssignmentExists', `The role assignment already exists: ${twin.id}`, 409);
 };
 
-/** Whether an identity may do that on a resource, by a role on it or on what contains it. */
+/** Whether an identity may do this on a resource, because of a role on it or on what contains it. */
 export const mayDo = (
   subscription: Subscription,
   identityId: string,

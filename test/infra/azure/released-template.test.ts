@@ -6,7 +6,7 @@ import { releasedTemplate } from '../../../infra/azure/cloud.ts';
 import { installTemplate } from '../../../infra/azure/deployment.ts';
 import { parametersFromFile } from '../../../infra/serverless/deployer.ts';
 
-/** The template of a release, with its expressions evaluated, has to be the one that a deployment sends. */
+/** The template of a release, with its expressions evaluated, has to be the template that a deployment sends. */
 
 const defaults = parametersFromFile('.', 'infra/azure/parameters.yml');
 const subscription = '11111111-2222-4333-8444-555555555555';
@@ -24,7 +24,7 @@ const installed = () => {
   return createInstall('cloudfence-prod', install);
 };
 
-/** The available ARM functions. Our own functions for names replace ARM's hashes. */
+/** The available ARM functions. Our own functions for names replace the hashes of ARM. */
 const functions = (given: Readonly<Record<string, string>>) => ({
   concat: (...parts: readonly string[]) => parts.join(''),
   take: (text: string, count: number) => text.slice(0, count),

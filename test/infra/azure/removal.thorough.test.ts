@@ -54,7 +54,7 @@ describe('a removal', () => {
     expect(await remove()).toMatch(/Nodes are still fenced[\s\S]*node-7 in prod/);
   });
 
-  it('goes on if the app reports no fence, or if ARM says that there is no app', async () => {
+  it('continues if the app reports no fence, or if ARM says that there is no app', async () => {
     management.azure.answers.set('doctor', { fences: [] });
     expect(await remove()).toBe('removed');
     expect(held().map(({ name }) => name)).toEqual(OTHERS);
@@ -102,7 +102,7 @@ describe('a removal', () => {
 });
 
 describe('a deployment', () => {
-  it('does not fill, and so take over, a group of that name that is not ours', async () => {
+  it('does not fill a group of that name that belongs to someone else', async () => {
     const { id } = held().find((one) => one.id === deploying.install.names.groupId) ?? { id: '' };
     for (const one of held()) if (one.id.startsWith(id)) management.azure.held.delete(one.id.toLowerCase());
     management.azure.held.set(id.toLowerCase(), {

@@ -25,8 +25,7 @@ import {
 } from '../../sandbox/azure/azure-world.ts';
 
 /**
- * The bundled SDK, of which most was left out, compared with the whole SDK: every call that the provider makes, and its
- * result.
+ * The bundled SDK, of which most was removed, compared with the whole SDK: every call of the provider, and its result.
  */
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -102,7 +101,7 @@ describe('the bundled SDK of Azure', () => {
     expect(await after(power, deed, slim)).toEqual(await after(power, deed, { azureClients, azureCloud }));
   });
 
-  it('has every call that the provider makes, and no other', () => {
+  it('has every call of the provider, and no other', () => {
     const CALL = /\b(?<service>disks|virtualMachine\w*)\s*\.(?<call>\w+)\(/g;
     const text = globSync('providers/azure/**/*.ts', { cwd: root }).map((file) =>
       readFileSync(path.join(root, file), 'utf8'),

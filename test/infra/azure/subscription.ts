@@ -10,7 +10,7 @@ export interface Held {
   readonly id: string;
   readonly type: string;
   readonly name: string;
-  /** As last requested. */
+  /** As requested last. */
   wanted: unknown;
   tags: Record<string, string>;
   /** What Azure adds. */
@@ -41,7 +41,7 @@ export interface Subscription {
   readonly held: Map<string, Held>;
   /** The hosts of the apps, in the order of their creation. */
   readonly hosts: readonly string[];
-  /** How many identities were ever created. A recreated one is another principal. */
+  /** How many identities were ever created. A recreated identity is another principal. */
   identities: number;
 }
 
@@ -74,7 +74,7 @@ const calledBy = (base: string, resource: TemplateResource): readonly string[] =
   ].map((one) => one.toLowerCase());
 };
 
-/** In an order in which each comes after its dependencies. */
+/** In an order in which each resource comes after its dependencies. */
 const inOrder = (base: string, resources: readonly TemplateResource[]): readonly TemplateResource[] => {
   const names = new Set(resources.flatMap((one) => calledBy(base, one)));
   const done = new Set<string>();
@@ -118,7 +118,7 @@ const addedTo = (
   };
 };
 
-/** A topic of the user's own, which no deployment makes. */
+/** A topic of the user, which no deployment creates. */
 const topicOf = (id: string) => /\/microsoft\.eventgrid\/topics\/([^/]+)$/i.exec(id)?.[1] ?? null;
 
 const lookupIn =

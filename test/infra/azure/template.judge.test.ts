@@ -9,10 +9,7 @@ import { z } from 'zod';
 import { placedFor } from './packaged-template.ts';
 import { full, plain } from './stage-files.ts';
 
-/**
- * The findings of checkov, a third-party judge of templates, for ours.
- * https://www.checkov.io
- */
+/** The findings of checkov, a third-party judge of templates, for our templates. https://www.checkov.io */
 
 const run = promisify(execFile);
 const report = z.object({

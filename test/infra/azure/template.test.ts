@@ -64,7 +64,7 @@ const stopping = ['virtualMachines', 'virtualMachineScaleSets/virtualMachines'].
 );
 
 describe('the roles', () => {
-  it('may do exactly what the functions call, and power off only by policy', () => {
+  it('may do exactly what the functions call, and power off only if the policy says so', () => {
     expect(rolesIn(usual)).toEqual({
       machines: looking.toSorted(),
       operations: ['Microsoft.Compute/locations/operations/read'],
@@ -115,7 +115,7 @@ describe('the roles', () => {
     );
   });
 
-  it('cover only the named groups, if there are any, and read only the named secrets', () => {
+  it('cover only the named groups, if there are any, and allow to read only the named secrets', () => {
     const elsewhere = grantsIn(other, namesOfRoles('full', full)).filter((line) =>
       /: (machines|operations|clusters|secrets|eventGridSender)/.test(line),
     );
@@ -129,14 +129,14 @@ describe('the roles', () => {
     ]);
   });
 
-  it('can be assigned in this subscription only', () => {
+  it('can be assigned only in this subscription', () => {
     for (const { properties } of ofType(other, 'Authorization/roleDefinitions'))
       expect(role.parse(properties).assignableScopes).toEqual([`/subscriptions/${SUBSCRIPTION}`]);
   });
 });
 
 describe('what is deployed', () => {
-  it('accepts TLS 1.2 or later only, has no public blob, no passwords, and no keys in settings', () => {
+  it('accepts only TLS 1.2 or later, and has no public blob, no passwords, and no keys in settings', () => {
     for (const placed of [usual, other]) {
       expect(ofType(placed, 'Storage/storageAccounts')).toHaveLength(3);
       for (const { properties } of ofType(placed, 'Storage/storageAccounts'))
@@ -156,7 +156,7 @@ describe('what is deployed', () => {
     }
   });
 
-  it('keeps incidents in a private container for their time, and tells them to the topic', () => {
+  it('keeps incidents in a private container for their time, and sends them to the topic', () => {
     const { storage } = installFor('full', full).names.apps.app;
     expect(
       ofType(other, 'Storage/storageAccounts/blobServices/containers').find(({ name }) => name.endsWith('/incidents')),

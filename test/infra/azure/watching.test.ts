@@ -48,7 +48,7 @@ describe('the topics', () => {
     ]);
   });
 
-  it('deliver by an identity with keys switched off, unless keys are configured', () => {
+  it('deliver with an identity and without keys, unless keys are configured', () => {
     expect(ofType(usual, 'ServiceBus/namespaces')[0]?.properties).toMatchObject({ disableLocalAuth: true });
     for (const { properties } of ofType(usual, 'EventGrid/systemTopics/eventSubscriptions'))
       expect(properties).toMatchObject({ deliveryWithResourceIdentity: { identity: { type: 'UserAssigned' } } });
@@ -68,11 +68,11 @@ describe('the topics', () => {
       );
   });
 
-  it('do not deliver by an identity from someone else’s topic, which does not have that identity', () => {
+  it('do not deliver with an identity from someone else’s topic, which does not have that identity', () => {
     expect(() => installFor('full', { ...full, keylessDelivery: true })).toThrow(/keylessDelivery: .*systemTopic/);
   });
 
-  it('deliver only events of the served groups, as far as a filter has room', () => {
+  it('deliver only events of the served groups, if the filter has room for them', () => {
     const subjects = (placed: readonly Placed[]) =>
       ofType(placed, 'EventGrid/systemTopics/eventSubscriptions')
         .flatMap((one) => filterOf(one).advancedFilters)
@@ -90,7 +90,7 @@ describe('the topics', () => {
 });
 
 describe('the alerts', () => {
-  it('watch dead letters, failures, and a dead node under the name of the functions’ metric', () => {
+  it('watch dead letters, failures, and a dead node with the name of the functions’ metric', () => {
     const names = [...ofType(usual, 'Insights/metricAlerts'), ...ofType(usual, 'Insights/scheduledQueryRules')].map(
       ({ name }) => name.replace('cloudfence-prod-', ''),
     );
@@ -137,7 +137,7 @@ describe('the alerts', () => {
     },
   );
 
-  it('query one table each, and are false for an empty table', () => {
+  it('query one table each, and do not fire for an empty table', () => {
     for (const { name, properties } of ofType(usual, 'Insights/scheduledQueryRules')) {
       const { criteria } = asked.parse(properties);
       for (const { query, operator, threshold } of criteria.allOf)

@@ -100,7 +100,7 @@ describe('a deployment', () => {
     });
   });
 
-  it('a missing sweep is noticed although nothing is measured any more', async () => {
+  it('a missing sweep raises an alarm although nothing is measured any more', async () => {
     await deploy();
     expect(alarm('sweep-missing')).toMatchObject({
       asked: 'COMPARISON_LT 1 in 600s',
@@ -116,14 +116,14 @@ describe('a deployment', () => {
     ['6m', 'COMPARISON_GT 0 in 720s', 'COMPARISON_LT 1 in 1080s'],
     ['60m', 'COMPARISON_GT 0 in 7200s', 'COMPARISON_LT 1 in 10800s'],
   ])(
-    'sweeping every %s, an unfenced machine raises an alarm after five minutes, and never before it was seen',
+    'with a sweep every %s, an unfenced machine raises an alarm after five minutes, and never before it was seen',
     async (sweepEvery, unfenced, missing) => {
       await deploy({ sweepEvery });
       expect([alarm('dead-node-unfenced').asked, alarm('sweep-missing').asked]).toEqual([unfenced, missing]);
     },
   );
 
-  it('notifies the channels that the parameters name, and stops notifying removed channels', async () => {
+  it('notifies the channels that the parameters name, and stops to notify removed channels', async () => {
     const channel = `projects/${PROJECT}/notificationChannels/42`;
     google.store.objects.set(channel, { name: channel });
     await deploy({ notificationChannels: [channel] });
@@ -153,7 +153,7 @@ describe('another deployment', () => {
     expect([alarms().length, google.writes().slice(writes)]).toEqual([before, []]);
   });
 
-  it('corrects manual changes, leaves alarms of other owners, and removes alarms that are no longer in the table', async () => {
+  it('corrects manual changes, keeps alarms of others, and removes alarms that are no longer wanted', async () => {
     await deploy();
     const { name, filter } = alarm('dead-letters');
     const spoiled = google.store.objects.get(name);
@@ -178,7 +178,7 @@ describe('another deployment', () => {
 });
 
 describe('a removal', () => {
-  it('removes all alarms of the install and no one else’s', async () => {
+  it('removes all alarms of the install, and no others', async () => {
     await deploy();
     const theirs = `projects/${PROJECT}/alertPolicies/1003`;
     google.store.objects.set(theirs, {
@@ -231,7 +231,7 @@ describe('the dashboard', () => {
     }
   });
 
-  it('is made once, corrected if someone changed it, and removed with the install, and no one else’s is', async () => {
+  it('is created once, corrected if someone changed it, and removed with the install', async () => {
     await deploy();
     const [made] = dashboards();
     const theirs = `projects/${PROJECT}/dashboards/1003`;

@@ -23,7 +23,7 @@ const docs = readFileSync(new URL('../../../docs/gcp.md', import.meta.url), 'utf
 const gke = { clusters: [{ name: 'a', gke: { location: 'europe-west1', project: PROJECT } }] };
 const everything: readonly string[] = [...projectPermissions, ...secretPermissions];
 
-/** Every call in the life of an install: created, changed, looked at, removed, created again. */
+/** Every call in the life of an install: created, changed, read, removed, created again. */
 const wholeLife = async (): Promise<void> => {
   const deployer = deployerAt(google, { checkPermissions: false });
   await deployer.deploy(packaged(), quiet);
@@ -133,7 +133,7 @@ describe('memory and CPU, which Cloud Run checks together', () => {
     [16_384, 4],
     [24_576, 6],
     [32_768, 8],
-  ])('%d MB go with %d CPUs', async (memory, cpu) => {
+  ])('%d MB are valid with %d CPUs', async (memory, cpu) => {
     expect(faults(memory, cpu)).toEqual([]);
     await expect(deployerAt(google, { memory, cpu }).deploy(packaged(), quiet)).resolves.toBeUndefined();
   });
@@ -148,7 +148,7 @@ describe('memory and CPU, which Cloud Run checks together', () => {
     [4_095, 6],
     [24_577, 6],
     [4_095, 8],
-  ])('%d MB do not go with %d CPUs', (memory, cpu) => {
+  ])('%d MB are not valid with %d CPUs', (memory, cpu) => {
     expect(faults(memory, cpu)).toEqual([
       expect.stringMatching(`^memory: ${memory} MB is not valid with ${cpu} virtual CPUs`),
     ]);

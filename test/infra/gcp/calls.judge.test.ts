@@ -6,7 +6,7 @@ import { installWith, packaged } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
 import { PROJECT, type Fields } from './store.ts';
 
-/** Checks every request of a deployer, and every answer of the stand-in, against Google's own documents. */
+/** Checks every request of a deployer, and every answer of the stand-in, with Google's own documents. */
 
 const judged = permissionCheckOf([
   'cloudfunctions.v2',

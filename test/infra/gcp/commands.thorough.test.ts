@@ -8,8 +8,8 @@ import { plain } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
 
 /**
- * The commands of `serverless` as a person types them, against the stand-in of Google's management APIs. Each is a
- * process that may have to bundle.
+ * The commands of `serverless` as a person types them, with the stand-in of Google's management APIs. Each is a process
+ * that may have to bundle.
  */
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([google.close(), service.close()]));
 
-/** Where a deployment leaves its package. Another one can deploy it without building it again. */
+/** Where a deployment leaves its package. Another deployment can use it without building it again. */
 const PACKAGE = '.serverless';
 
 const run = (command: readonly string[], stage = 'prod') =>
@@ -64,7 +64,7 @@ describe('serverless package', () => {
     }
   });
 
-  it('refuses invalid parameters, all errors at once, and then deploys nothing', async () => {
+  it('rejects invalid parameters, with all errors at once, and then deploys nothing', async () => {
     const { code, said } = await run([
       'deploy',
       '--param=sweepEvery=7m',
@@ -118,7 +118,7 @@ describe('serverless deploy, info, logs, invoke and remove', () => {
     });
   });
 
-  it('remove is refused while there are fences, or while it is unknown whether there are any', async () => {
+  it('remove is refused while there are fences, or while nobody knows whether there are any', async () => {
     google.answers.set('cloudfence-prod-doctor', { fences: [{ cluster: 'prod', node: 'node-7' }] });
     expect(await run(['remove'])).toMatchObject({
       code: 1,
@@ -132,7 +132,7 @@ describe('serverless deploy, info, logs, invoke and remove', () => {
     expect(deployed()).toHaveLength(6);
   });
 
-  it('remove deletes everything but the incidents if there are no fences', async () => {
+  it('remove deletes everything except the incidents if there are no fences', async () => {
     google.answers.set('cloudfence-prod-doctor', { fences: [] });
     expect(await run(['remove'])).toMatchObject({ code: 0 });
     expect([...google.store.objects.keys()].filter((name) => name.includes('cloudfence-prod'))).toEqual([

@@ -24,7 +24,7 @@ const membersOf = (path: string, role: string) =>
   google.store.policies.get(path)?.bindings.find((one) => one.role === role)?.members ?? [];
 
 describe('a deployment', () => {
-  it('pushes the sink’s entries to on-event, as an account of its own, with dead letters and backoff', async () => {
+  it('pushes the entries of the sink to on-event, with its own account, with dead letters and backoff', async () => {
     await deploy();
     const sink = object('sinks/cloudfence-prod-events');
     expect(sink).toMatchObject({
@@ -60,7 +60,7 @@ describe('a deployment', () => {
     });
   });
 
-  it('runs each function as an account of its own, whose role holds all of its permissions in the project', async () => {
+  it('runs each function with its own account, whose role has all its permissions in the project', async () => {
     await deploy();
     expect(object('roles/cloudfence_prod')).toMatchObject({
       includedPermissions: [
@@ -95,7 +95,7 @@ describe('a deployment', () => {
     }
   });
 
-  it('runs the doctor as an account that may only ask the sweep', async () => {
+  it('runs the doctor with an account that may only ask the sweep', async () => {
     await deploy({ policy: { unreachable: 'power-off' } });
     const places = [...google.store.policies].flatMap(([path, { bindings }]) =>
       bindings.flatMap(({ role, members }) => (members.includes(doctor) ? [`${role} on ${path}`] : [])),
@@ -113,7 +113,7 @@ describe('a deployment', () => {
       expect(JSON.stringify(variablesOf(name))).not.toMatch(/CLOUDFENCE_DOCTOR|ASKED_AT/);
   });
 
-  it('keeps incidents in a bucket of its own, which nobody else can read and which stays', async () => {
+  it('keeps incidents in its own bucket, which nobody else can read and which stays', async () => {
     await deploy();
     const bucket = `cloudfence-prod-${PROJECT}`;
     const made = google.store.objects.get(`b/${bucket}`);
@@ -142,7 +142,7 @@ describe('a deployment', () => {
     expect(object('topics/cloudfence-prod-incidents')).toBeUndefined();
   });
 
-  it('refuses a bucket of that name in another project, which would read the incidents', async () => {
+  it('refuses a bucket of that name in another project, which could read the incidents', async () => {
     const bucket = { name: `cloudfence-prod-${PROJECT}`, projectNumber: '999', location: 'europe-west1' };
     google.store.objects.set(`b/${bucket.name}`, bucket);
     await expect(deploy()).rejects.toThrow(/belongs to another project/);
@@ -150,7 +150,7 @@ describe('a deployment', () => {
     expect(membersOf(`b/${bucket.name}`, 'roles/storage.objectUser')).toEqual([]);
   });
 
-  it('keeps incidents in the user’s bucket, and tells them to the user’s topic, if the parameters name them', async () => {
+  it('keeps incidents in the user’s bucket, and sends them to the user’s topic, by parameter', async () => {
     const incidents = { incidentBucket: 'my-incidents', incidentTopic: 'projects/my-project/topics/incidents' };
     await deploy(incidents);
     for (const name of ['on-event', 'sweep', 'replay', 'fence'])
@@ -237,7 +237,7 @@ describe('a second deployment', () => {
     expect(google.store.objects.get(path)).toEqual(there);
   });
 
-  it('keeps other entries of a policy, and entries that are written meanwhile', async () => {
+  it('keeps other entries of a policy, even if they are written meanwhile', async () => {
     google.store.policies.set(inProject, {
       etag: 'other',
       bindings: [{ role: 'roles/viewer', members: ['group:all@example.org'] }],
@@ -256,7 +256,7 @@ describe('a second deployment', () => {
 });
 
 describe('a removal', () => {
-  it('leaves nothing of ours except incidents, and an unassigned custom role, whose ID would be blocked for weeks', async () => {
+  it('leaves nothing except incidents, and a custom role, whose ID would be blocked for weeks', async () => {
     await deploy();
     await remove();
     const left = [...google.store.objects.keys()].filter((path) => !emptyStore().objects.has(path));
@@ -270,7 +270,7 @@ describe('a removal', () => {
     expect(google.writes()).toEqual([]);
   });
 
-  it('goes on if a secret that the functions could read is deleted', async () => {
+  it('continues if a secret that the functions could read is deleted', async () => {
     await deploy();
     google.store.objects.delete(`${inProject}/secrets/prod-kubeconfig`);
     await remove();
@@ -279,7 +279,7 @@ describe('a removal', () => {
     ]);
   });
 
-  it('touches no function that has our name but not our label', async () => {
+  it('does not touch a function that has our name but not our label', async () => {
     await deploy();
     const theirs = `${inProject}/locations/europe-west1/functions/cloudfence-prod-fence`;
     google.store.objects.set(theirs, { ...google.store.objects.get(theirs), labels: { team: 'other' } });
@@ -307,10 +307,10 @@ describe('the custom role', () => {
   });
 
   it.each([
-    [1, 'is taken back', false, 'cloudfence_prod'],
-    [8, 'gives way to another id', false, 'cloudfence_prod.2'],
-    [8, 'gives way to another id, although it is still listed', true, 'cloudfence_prod.2'],
-    [38, 'is made anew', false, 'cloudfence_prod'],
+    [1, 'is restored', false, 'cloudfence_prod'],
+    [8, 'is replaced by one with another id', false, 'cloudfence_prod.2'],
+    [8, 'is replaced by one with another id, although it is still listed', true, 'cloudfence_prod.2'],
+    [38, 'is created again', false, 'cloudfence_prod'],
   ])('that was deleted %d days ago %s', async (days, _, showsPurged, id) => {
     google.store.showsPurged = showsPurged;
     await deploy();

@@ -8,7 +8,7 @@ import { openService, type PackagedService } from '../packaged-service.ts';
 import { deployerAt, packaged, plain } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
 
-/** `serverless invoke` as a person types it, against a function whose doctor finds that a fence would not work. */
+/** `serverless invoke` as a person types it, with a function whose doctor finds that a fence would not work. */
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 let service: PackagedService;
@@ -35,7 +35,7 @@ const diagnosis = async () => {
   }
 };
 
-it('invoke -f doctor fails and names the check that failed, on a line of its own', async () => {
+it('invoke -f doctor fails, and names the check that failed on its own line', async () => {
   const { status, body } = await diagnosis();
   google.answers.set('cloudfence-prod-doctor', body);
   google.statuses.set('cloudfence-prod-doctor', status);

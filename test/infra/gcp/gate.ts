@@ -2,7 +2,9 @@ import { z } from 'zod';
 import type { Request, Route } from './routes.ts';
 import { next, Problem, PROJECT, type Fields, type Store } from './store.ts';
 
-/** Whether the API is enabled, and whether the caller has the permission that each method's reference page names. */
+/**
+ * Whether the API is enabled, and whether the caller has the permission that the reference page of the method names.
+ */
 
 interface Rule {
   readonly verb: string;

@@ -22,7 +22,7 @@ export const installWith = (written: RawParameters = {}, stage = 'prod') => {
   return createInstall(`cloudfence-${stage}`, install);
 };
 
-/** A wait advances the stand-in's virtual time. */
+/** A wait advances the virtual time of the stand-in. */
 export const deployerAt = ({ url, wait }: Pick<Management, 'url' | 'wait'>, written: RawParameters = {}) =>
   gcpDeployer(createApi({ endpoint: url, wait }), installWith(written));
 

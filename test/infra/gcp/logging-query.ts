@@ -1,5 +1,5 @@
 /**
- * The part of the Logging query language in which the sink's filter is written, with its own precedence: OR binds
+ * The part of the Logging query language in which the filter of the sink is written, with its own precedence: OR binds
  * tighter than AND.
  */
 

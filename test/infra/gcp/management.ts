@@ -37,10 +37,7 @@ const isWrite = ({ verb: one, url }: Recorded): boolean =>
 const isBlank = (value: unknown): boolean =>
   value === false || value === 0 || value === '' || (Array.isArray(value) && value.length === 0);
 
-/**
- * Leaves out what is false, zero, or empty, as Google does.
- * https://protobuf.dev/programming-guides/json/
- */
+/** Omits what is false, zero, or empty, as Google does. https://protobuf.dev/programming-guides/json/ */
 const asSent = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(asSent);
   if (typeof value !== 'object' || value === null) return value;

@@ -3,7 +3,7 @@ import type { Route } from './routes.ts';
 import { drop, masked, next, nothing, objectAt, Problem, PROJECT, type Fields, type Store } from './store.ts';
 
 /**
- * Alert policies of Cloud Monitoring, and which of them it refuses.
+ * Alert policies of Cloud Monitoring, and which of them it rejects.
  * https://cloud.google.com/monitoring/api/ref_v3/rest/v3/projects.alertPolicies
  */
 

@@ -6,7 +6,7 @@ import { PROJECT } from './store.ts';
 
 /**
  * A removal continues only if the function doctor says that there is no fence, or if nothing is left that could have
- * made one.
+ * created one.
  */
 
 let google: Management;
@@ -39,30 +39,30 @@ describe('the removal guard', () => {
     await expect(guarded()).rejects.toThrow(/did not say whether Nodes are fenced/);
   });
 
-  it('refuses if the functions are in another region', async () => {
+  it('refuses a removal if the functions are in another region', async () => {
     await expect(guarded({ region: 'us-central1' })).rejects.toThrow(
       /function doctor does not exist in us-central1, but .*europe-west1\/functions\/cloudfence-prod-doctor.* exist/,
     );
   });
 
-  it('refuses if only the doctor is gone', async () => {
+  it('refuses a removal if only the doctor is gone', async () => {
     google.store.objects.delete(path('doctor'));
     await expect(guarded()).rejects.toThrow(/, but .*cloudfence-prod-on-event.* exist/);
   });
 
-  it('refuses if a region does not list its functions', async () => {
+  it('refuses a removal if a region does not list its functions', async () => {
     for (const name of ['on-event', 'sweep', 'replay', 'fence', 'doctor', 'diagnose'])
       google.store.objects.delete(path(name));
     google.store.unreachable = ['projects/my-project/locations/asia-east1'];
     await expect(guarded()).rejects.toThrow(/asia-east1/);
   });
 
-  it('refuses if the caller may not list functions', async () => {
+  it('refuses a removal if the caller may not list functions', async () => {
     google.store.granted = new Set();
     await expect(guarded()).rejects.toThrow(/cloudfunctions\.functions\.get/);
   });
 
-  it('refuses if a proxy, and not Google, says that there is nothing', async () => {
+  it('refuses a removal if a proxy, and not Google, says that there is nothing', async () => {
     google.store.proxied = true;
     await expect(guarded()).rejects.toThrow(/returned 404/);
   });

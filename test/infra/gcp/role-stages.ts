@@ -2,7 +2,7 @@ import type { Store } from './store.ts';
 
 const DAY = 24 * 3_600_000;
 
-/** For seven days a deleted role can be restored. For thirty more, it is gone and its ID is not free. */
+/** For seven days, a deleted role can be restored. For thirty more, it is gone but its ID is not free. */
 type RoleState = 'alive' | 'deleted' | 'purged' | 'free';
 
 export const stageOf = (store: Store, name: string): RoleState => {

@@ -17,8 +17,7 @@ import { gceWorld, place, requestIds } from '../../sandbox/gce/gce-world.ts';
 import { granted } from '../../permits.ts';
 
 /**
- * The bundled SDK, of which most was left out, compared with the whole SDK: every call that the provider makes, and its
- * result.
+ * The bundled SDK, of which most was removed, compared with the whole SDK: every call of the provider, and its result.
  */
 
 const provider = z.object({

@@ -3,7 +3,7 @@ import { deployerAt, packaged } from './installed.ts';
 import { openManagement, type Management } from './management.ts';
 import { PROJECT } from './store.ts';
 
-/** A new resource or permission is not known everywhere at once. The stand-in's time is virtual. */
+/** A new resource or permission is not known everywhere at once. The time of the stand-in is virtual. */
 
 const MINUTE = 60_000;
 let google: Management;
@@ -35,7 +35,7 @@ describe('a deployment', () => {
     ).toMatchObject({ state: 'ACTIVE' });
   });
 
-  it('asks less and less often, and for some minutes at most', async () => {
+  it('asks less and less often, for at most some minutes', async () => {
     google.store.delays = { ...google.store.delays, account: Infinity };
     await expect(deploy()).rejects.toThrow(/setIamPolicy returned 400.*does not exist/);
     expect(google.store.now).toBeGreaterThan(5 * MINUTE);

@@ -23,7 +23,7 @@ export interface Store {
   readonly grantedAt: Map<string, number>;
   /**
    * When each custom role was deleted, and whether a role is listed that is gone but whose ID is not free. Google does
-   * not say.
+   * not say this.
    */
   readonly deletedRoles: Map<string, number>;
   showsPurged: boolean;
@@ -138,19 +138,19 @@ export const replaced = (store: Store, path: string, object: Fields): Fields => 
 
 export const next = (store: Store): string => String((store.serial += 1));
 
-/** Accounts of this project have to exist before they can be named. */
+/** Accounts of this project have to exist before a policy can name them. */
 const isKnown = (store: Store, member: string): boolean => {
   const [, email = ''] = /^serviceAccount:(.+)$/.exec(member) ?? [];
   return !email.endsWith(`@${PROJECT}.iam.gserviceaccount.com`) || isOld(store, email);
 };
 
-/** It exists, and has existed long enough for others to know it. */
+/** The resource exists, and has existed long enough for others to know it. */
 const isOld = (store: Store, email: string): boolean => {
   const path = `projects/${PROJECT}/serviceAccounts/${email}`;
   return store.objects.has(path) && store.now - (store.born.get(path) ?? -Infinity) >= store.delays.account;
 };
 
-/** What other services see: the account exists, or the caller may not act as it. Both have one answer. */
+/** What other services see: the account does not exist, or the caller may not act as it. Both have the same answer. */
 export const accountAt = (store: Store, email: string): void => {
   if (!isOld(store, email))
     throw new Problem(403, `The principal lacks iam.serviceAccounts.actAs on ${email} (or it may not exist).`);
@@ -201,7 +201,7 @@ export const setPolicy = (
 };
 
 /**
- * The part of the body that the mask names, one level deep, as in all of our calls. A field that the mask names and the
+ * The part of the body that the mask names, one level deep, as in all our calls. A field that the mask names and the
  * body lacks is cleared.
  */
 export const masked = (object: Fields, body: Fields, mask: string): Fields => {
