@@ -118,7 +118,9 @@ describe('a credential plugin', () => {
   });
 
   it('is used from a file if it works', async () => {
-    const script = `process.stdout.write(JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token: '${FENCE_TOKEN}' } }))`;
+    const credential = `{ kind: 'ExecCredential', apiVersion, status: { token: '${FENCE_TOKEN}' } }`;
+    const apiVersion = "const apiVersion = 'client.authentication.k8s.io/v1';";
+    const script = `${apiVersion} process.stdout.write(JSON.stringify(${credential}))`;
     const opened = await open(await inFile(kubeconfig(authority(), plugin(script))));
     expect(await opened.cluster.identify('nobody', unhurried())).toBeNull();
     await opened.close();

@@ -94,9 +94,12 @@ type InTurn = Awaited<ReturnType<typeof inTurn>>;
 const ratio = (ours: number, floor: number): string => `×${(ours / floor).toFixed(2)}`;
 
 const wholeInWords = ({ ours, floor, withKubernetes }: InTurn): readonly string[] => [
-  `  ${ours.files} files with ${(ours.bytes / 1e3).toFixed(0)} kB are loaded, ${withKubernetes ? 'with' : 'without'} the access to Kubernetes; by the client alone ${floor.files} with ${(floor.bytes / 1e3).toFixed(0)} kB`,
+  `  ${ours.files} files with ${(ours.bytes / 1e3).toFixed(0)} kB are loaded, ` +
+    `${withKubernetes ? 'with' : 'without'} the access to Kubernetes; ` +
+    `by the client alone ${floor.files} with ${(floor.bytes / 1e3).toFixed(0)} kB`,
   `  with a whole core: ${ours.ms.toFixed(0)} ms; the client alone ${floor.ms.toFixed(0)} ms: ${ratio(ours.ms, floor.ms)}`,
-  `  of that, processor: ${ours.cpuMs.toFixed(0)} ms; the client alone ${floor.cpuMs.toFixed(0)} ms: ${ratio(ours.cpuMs, floor.cpuMs)}`,
+  `  of that, processor: ${ours.cpuMs.toFixed(0)} ms; the client alone ${floor.cpuMs.toFixed(0)} ms: ` +
+    ratio(ours.cpuMs, floor.cpuMs),
 ];
 
 /** Without a control group, the share is calculated from the processor time. */
@@ -105,7 +108,8 @@ const shareInWords = (whole: InTurn, shared: InTurn | null): string => {
   const times = shared ? [shared.ours.ms, shared.floor.ms] : [ours, floor];
   const [one = 0, least = 0] = times;
   const how = shared ? '' : ', by the processor alone';
-  return `  with ${SHARE_OF_256_MB.toFixed(3)} of a core${how}: ${one.toFixed(0)} ms, of at most 350; the client alone ${least.toFixed(0)} ms: ${ratio(one, least)}`;
+  const alone = `the client alone ${least.toFixed(0)} ms: ${ratio(one, least)}`;
+  return `  with ${SHARE_OF_256_MB.toFixed(3)} of a core${how}: ${one.toFixed(0)} ms, of at most 350; ${alone}`;
 };
 
 const openAlone = async (cloud: BenchedCloud, { environment }: Deployed): Promise<Deployed> => {
@@ -123,7 +127,8 @@ const benchCloud = async (cloud: BenchedCloud): Promise<void> => {
     const alone = await openAlone(cloud, deployed);
     const whole = await inTurn(deployed, alone, cloud, []);
     const shared = share && (await inTurn(deployed, alone, cloud, share.through));
-    const title = `${deployed.name} on ${cloud.title}, until its first call leaves (the median of ${STARTS}, in turn with the SDK's client alone):`;
+    const turns = `the median of ${STARTS}, in turn with the SDK's client alone`;
+    const title = `${deployed.name} on ${cloud.title}, until its first call leaves (${turns}):`;
     console.log([title, ...wholeInWords(whole), shareInWords(whole, shared)].join('\n'));
     await rm(alone.folder, { recursive: true });
   } finally {

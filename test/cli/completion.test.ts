@@ -15,7 +15,8 @@ const script = async (shell: string): Promise<string> => (await cloudfence('comp
 /** What bash offers for the last word. */
 const offered = async (...words: readonly string[]): Promise<readonly string[]> => {
   const typed = ['cloudfence', ...words].map((word) => `'${word}'`).join(' ');
-  const asked = `${await script('bash')}\nCOMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _cloudfence; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const completes = `COMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _cloudfence; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const asked = `${await script('bash')}\n${completes}`;
   return execFileSync('bash', ['-c', asked], { encoding: 'utf8' }).trim().split('\n');
 };
 

@@ -15,7 +15,8 @@ export interface Roles {
 const roleOf = (name: string): string => `cloudfence-${STAGE}-${SANDBOX_REGION}-${name}`;
 
 /** Root needs no signature here. ministack reads the account and the service from the scope. */
-const SCOPE = `AWS4-HMAC-SHA256 Credential=${SANDBOX_ACCOUNT}/20260101/${SANDBOX_REGION}/iam/aws4_request, SignedHeaders=host, Signature=0`;
+const SIGNER = `${SANDBOX_ACCOUNT}/20260101/${SANDBOX_REGION}/iam/aws4_request`;
+const SCOPE = `AWS4-HMAC-SHA256 Credential=${SIGNER}, SignedHeaders=host, Signature=0`;
 
 const answered = z.object({
   GetRolePolicyResponse: z.object({ GetRolePolicyResult: z.object({ PolicyDocument: z.string() }) }),

@@ -110,7 +110,7 @@ describe('the driver and its attacher', () => {
     expect(theCause(answer)).toMatchObject({ kind: 'stale-attachment', confidence: 'proved' });
   });
 
-  it('a VolumeAttachment that somebody created keeps the disk, so the cloud refuses to attach it elsewhere', async () => {
+  it('a VolumeAttachment that somebody created keeps the disk, so the cloud refuses another attach', async () => {
     const { world, disk, node, other } = attachFailed(
       'api error VolumeInUse: vol-1 is already attached to an instance',
     );

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
 /**
- * docs/guards.md quotes the titles of tests, and names functions. Each quotation has to be in a file that its line names,
- * and each function somewhere in the code.
+ * docs/guards.md quotes the titles of tests, and names functions. Each quotation has to be in a file that its line
+ * names, and each function somewhere in the code.
  */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -30,8 +30,10 @@ const fenceInWords = (fence: string): string => (isToBegin(fence) ? 'a new fence
 /** Returns what a step does, and to which object. */
 export const stepInWords = (step: Step): string => {
   switch (step.do) {
-    case 'mark':
-      return `mark Node ${step.node.name}${step.addOutOfService ? ' with the out-of-service taint' : ''} (${fenceInWords(step.record.fence)})`;
+    case 'mark': {
+      const taint = step.addOutOfService ? ' with the out-of-service taint' : '';
+      return `mark Node ${step.node.name}${taint} (${fenceInWords(step.record.fence)})`;
+    }
     case 'delete-pod':
     case 'fail-pod':
       return `${step.do} ${step.pod.namespace}/${step.pod.name} (${step.pod.uid})`;
@@ -66,7 +68,8 @@ const nodeInWords = ({ node }: World): string =>
 export const worldInWords = (world: World): string => {
   const { machine, pod, attachment, disk } = world;
   const guest = machine.writes ? ', its database writes' : '';
-  return `machine ${machine.power} in boot ${machine.kernel}${guest} | ${nodeInWords(world)} | pod ${pod} | VolumeAttachment ${attachment} | disk ${disk}`;
+  const volume = `VolumeAttachment ${attachment} | disk ${disk}`;
+  return `machine ${machine.power} in boot ${machine.kernel}${guest} | ${nodeInWords(world)} | pod ${pod} | ${volume}`;
 };
 
 /** Returns the story with the time (s) of each sentence. */

@@ -13,8 +13,8 @@ const textOf = ({ node: { type, value, quasis = [] } }: Path): string => {
 };
 
 /**
- * Leaves out the texts that people read: a text with a space in it. Their words decide nothing, and tests quote only the
- * few that matter. A text without a space is a code, a key, or a state, and is mutated.
+ * Omits texts for people: those with a space. Their words have no effect, and tests quote only the few that matter. A
+ * text without a space is a code, a key, or a state, and is mutated.
  */
 export const strykerPlugins = [
   {

@@ -76,7 +76,8 @@ describe('the CLI of the package', () => {
     const start = path.join(there.folder, 'older.mjs');
     await writeFile(
       start,
-      `for (const [owner, name] of [[Map, 'groupBy'], [Object, 'groupBy'], [Promise, 'withResolvers']]) delete owner[name];
+      `const newer = [[Map, 'groupBy'], [Object, 'groupBy'], [Promise, 'withResolvers']];
+      for (const [owner, name] of newer) delete owner[name];
       await import('${program}/cli/older-node.js');
       await import('${program}/dist/cli/cloudfence.mjs');`,
     );

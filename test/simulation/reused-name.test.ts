@@ -12,7 +12,7 @@ const remove = (world: ReturnType<typeof attacherDown>['world'], kind: 'nodes' |
     writerAs(world, 'person').remove(kind, object);
 };
 
-it('the pods of a machine with the name of a dead one survive an event for the dead one, even without a Node', async () => {
+it('the pods of a machine with the name of a dead one survive an event for the dead one', async () => {
   const { world, scene } = attacherDown();
   const name = scene.nodeOf(scene.holder);
   const dead = getObject(world, 'nodes', name);

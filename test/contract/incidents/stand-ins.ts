@@ -89,7 +89,9 @@ const s3List: Dialect['list'] = (query, names) => {
     (name) => `<Contents><Key>${xmlText(name)}</Key><LastModified>${WRITTEN}</LastModified></Contents>`,
   );
   const token = next === null ? '' : `<NextContinuationToken>${xmlText(next)}</NextContinuationToken>`;
-  return `<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${token}<IsTruncated>${next !== null}</IsTruncated>${contents.join('')}</ListBucketResult>`;
+  const list = `${token}<IsTruncated>${next !== null}</IsTruncated>${contents.join('')}`;
+  const namespace = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"';
+  return `<?xml version="1.0"?><ListBucketResult ${namespace}>${list}</ListBucketResult>`;
 };
 
 const blobList: Dialect['list'] = (query, names) => {
@@ -99,7 +101,9 @@ const blobList: Dialect['list'] = (query, names) => {
     (name) =>
       `<Blob><Name>${xmlText(name)}</Name><Properties><Last-Modified>${new Date(WRITTEN).toUTCString()}</Last-Modified></Properties></Blob>`,
   );
-  return `<?xml version="1.0"?><EnumerationResults>${blobs.length === 0 ? '<Blobs />' : `<Blobs>${blobs.join('')}</Blobs>`}<NextMarker>${xmlText(next ?? '')}</NextMarker></EnumerationResults>`;
+  const list = blobs.length === 0 ? '<Blobs />' : `<Blobs>${blobs.join('')}</Blobs>`;
+  const marker = `<NextMarker>${xmlText(next ?? '')}</NextMarker>`;
+  return `<?xml version="1.0"?><EnumerationResults>${list}${marker}</EnumerationResults>`;
 };
 
 const listed = (request: Request, { objects, trouble }: World, { prefix, list }: Dialect): Answered | null => {

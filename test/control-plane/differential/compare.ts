@@ -119,7 +119,8 @@ const offTime = (line: TimedLine, played: readonly TimedLine[], measure: Measure
   const slack = Math.max(LEAST_S, really * SHARE);
   const [earliest, latest] = [Math.min(...times), Math.max(...times)];
   if (really >= earliest - slack && really <= latest + slack) return null;
-  return `${sideOf(line)} "${line.value}": really after ${really.toFixed(2)} s; in the sandbox after ${earliest.toFixed(2)} to ${latest.toFixed(2)} s`;
+  const simulated = `in the sandbox after ${earliest.toFixed(2)} to ${latest.toFixed(2)} s`;
+  return `${sideOf(line)} "${line.value}": really after ${really.toFixed(2)} s; ${simulated}`;
 };
 
 /**

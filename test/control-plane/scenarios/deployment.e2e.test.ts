@@ -31,7 +31,7 @@ describe.concurrent('a Deployment with one volume', () => {
     expect(harmed()).toEqual([]);
   });
 
-  it('continues with the pod of a rolling update that waited for the volume, when the handler gets the event', async () => {
+  it('continues with the pod of a rolling update that waited for it, when the handler gets the event', async () => {
     const scene = await openScene(testbed, 'rolling');
     const home = await scene.addNode();
     await scene.addClaim('data');

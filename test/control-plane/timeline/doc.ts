@@ -20,7 +20,8 @@ const madeBy = ({ command, date, machine: { cores, processor, memoryGb, load, ve
 const crowded = ({ before }: Machine['load'], cores: number): string =>
   before > cores / 2 ? ': other programs ran on it, so all figures are worse than without them' : '';
 
-const SETTING = `The setup is a database with one replica (StatefulSet) on one ReadWriteOnce EBS volume, two nodes, and a real Kubernetes control plane with its default timings.
+const SETTING = `\
+The setup is a database with one replica (StatefulSet) on one ReadWriteOnce EBS volume, two nodes, and a real Kubernetes control plane with its default timings.
 The CSI attacher runs with the values of the EBS driver's Helm chart. The driver batches and polls every 0.5 s, as the EBS driver does.
 EC2 is the moto server behind a proxy that refuses what EC2 refuses.
 It stops, detaches, and attaches at once. The real EC2 takes some seconds more.
@@ -43,7 +44,8 @@ The calls are those of the run that looked least often while Kubernetes worked. 
 const notRun = ({ patience }: Report): string =>
   patience > 600
     ? 'The slow remedies were watched for as long as Kubernetes takes at most.'
-    : `The slow remedies were watched for ${patience} s only: \`npm run e2e:timeline -- --long\` waits for all of Kubernetes' own timers, about seven minutes.`;
+    : `The slow remedies were watched for ${patience} s only: \`npm run e2e:timeline -- --long\` waits for all of ` +
+      "Kubernetes' own timers, about seven minutes.";
 
 const listed = (aims: readonly Aim[]): string => aims.map((aim) => `- ${inWords(aim)}`).join('\n');
 

@@ -13,7 +13,10 @@ import { CANARY, type Reader, type Reading } from '../judge.ts';
 
 /** The environment of a function, as a template, a console, or a person set it. Nothing leaves this process. */
 
-const settings = `{"policy":{"fenceAfter":"90s"},"clusters":[{"name":"c","kubeconfig":"{\\"token\\":\\"${CANARY}\\"}"}]}`;
+const settings = JSON.stringify({
+  policy: { fenceAfter: '90s' },
+  clusters: [{ name: 'c', kubeconfig: JSON.stringify({ token: CANARY }) }],
+});
 const nowhere = 'http://127.0.0.1:9';
 
 const common = {

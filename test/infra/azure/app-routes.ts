@@ -46,7 +46,8 @@ export const publish = (azure: Azure, { body, headers, url }: Request): Reply =>
   const denied = azure.roleSpreads > 0 || !mayStore(azure, url.host);
   azure.roleSpreads = Math.max(0, azure.roleSpreads - 1);
   azure.failed = denied
-    ? 'InaccessibleStorageException: Failed to access storage account for deployment: 403 AuthorizationPermissionMismatch'
+    ? 'InaccessibleStorageException: Failed to access storage account for deployment: ' +
+      '403 AuthorizationPermissionMismatch'
     : null;
   if (!denied) azure.packages.push({ host: url.host, zip: body });
   return { status: 202, body: 'deployment-1' };

@@ -206,7 +206,8 @@ const fixedNames: Readonly<Record<string, string>> = {
 const pathTo = (type: string): string => {
   if (type === 'Microsoft.Resources/resourceGroups') return '/subscriptions/s/resourcegroups/g';
   const [namespace = '', ...kinds] = type.split('/');
-  return `/subscriptions/s/resourceGroups/g/providers/${namespace}${kinds.map((kind) => `/${kind}/${fixedNames[kind] ?? 'x'}`).join('')}`;
+  const below = kinds.map((kind) => `/${kind}/${fixedNames[kind] ?? 'x'}`).join('');
+  return `/subscriptions/s/resourceGroups/g/providers/${namespace}${below}`;
 };
 
 const namespaceIn = (pathname: string): string => /^.*\/providers\/([^/]+)/.exec(pathname)?.[1] ?? '';

@@ -60,7 +60,9 @@ const interleaved = (type: string, name: string): string => {
 
 export const idOf = (base: string, { type, name, scope, resourceGroup }: TemplateResource): string => {
   if (type === 'Microsoft.Resources/resourceGroups') return `${base}/resourceGroups/${name}`;
-  return `${base}${resourceGroup === undefined ? '' : `/resourceGroups/${resourceGroup}`}${scope === undefined ? '' : `/providers/${scope}`}/providers/${interleaved(type, name)}`;
+  const inGroup = resourceGroup === undefined ? '' : `/resourceGroups/${resourceGroup}`;
+  const onScope = scope === undefined ? '' : `/providers/${scope}`;
+  return `${base}${inGroup}${onScope}/providers/${interleaved(type, name)}`;
 };
 
 /** The names by which `dependsOn` may refer to a resource. */

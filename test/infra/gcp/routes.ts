@@ -171,7 +171,8 @@ const checkSize = ({
 const BUILDS = ['roles/artifactregistry.writer', 'roles/logging.logWriter', 'roles/storage.objectViewer'];
 
 const checkBuilder = (store: Store, account: string | undefined): void => {
-  const member = `serviceAccount:${account?.slice(account.lastIndexOf('/') + 1) ?? `${PROJECT_NUMBER}-compute@developer.gserviceaccount.com`}`;
+  const named = account?.slice(account.lastIndexOf('/') + 1);
+  const member = `serviceAccount:${named ?? `${PROJECT_NUMBER}-compute@developer.gserviceaccount.com`}`;
   const held = (store.policies.get(`projects/${PROJECT}`)?.bindings ?? [])
     .filter(({ members }) => members.includes(member))
     .map(({ role }) => role);

@@ -5,7 +5,8 @@ import { seenCluster } from '../seen-cluster.ts';
 /** What `init` derives from clusters on Azure. The names are those that `az aks get-credentials` writes. */
 
 const SUBSCRIPTION = '11112222-3333-4444-8555-666677778888';
-const id = `/subscriptions/${SUBSCRIPTION}/resourcegroups/mc_rg_blue_westeurope/providers/microsoft.compute/virtualmachinescalesets/pool/virtualmachines/0`;
+const set = 'providers/microsoft.compute/virtualmachinescalesets/pool';
+const id = `/subscriptions/${SUBSCRIPTION}/resourcegroups/mc_rg_blue_westeurope/${set}/virtualmachines/0`;
 const machine = {
   id,
   providerID: `azure://${id}`,

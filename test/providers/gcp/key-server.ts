@@ -20,7 +20,8 @@ export const openKeyServer = async (): Promise<KeyServer> => {
   return {
     url: `${door.url}/certs`,
     token: (claims, keyId = 'google') => {
-      const signed = `${encoded({ alg: 'RS256', typ: 'JWT', kid: keyId === 'forged' ? 'google' : keyId })}.${encoded(claims)}`;
+      const header = { alg: 'RS256', typ: 'JWT', kid: keyId === 'forged' ? 'google' : keyId };
+      const signed = `${encoded(header)}.${encoded(claims)}`;
       const { privateKey } = keyId === 'google' ? keys.google : keys.stranger;
       return `${signed}.${createSign('RSA-SHA256').update(signed).sign(privateKey, 'base64url')}`;
     },

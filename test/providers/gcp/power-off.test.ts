@@ -101,7 +101,7 @@ describe('a witness', () => {
     await expect(cloudOf(world).witness(gone, [held], patient())).rejects.toBeInstanceOf(PermissionDenied);
   });
 
-  it('counts only if it could be attached to the machine, because a wrong project knows no machine either', async () => {
+  it('counts only if it could be attached to the machine: a wrong project knows no machine either', async () => {
     const { world, machine } = running();
     const zonal = addDisk(world, { path: 'projects/my-project/zones/europe-west1-b/disks/next-door' });
     const regional = addDisk(world, { path: 'projects/my-project/regions/europe-west1/disks/replicated' });

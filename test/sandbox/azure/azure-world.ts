@@ -12,7 +12,8 @@ export const MINUTE = 60_000;
 export const NOW = Date.UTC(2026, 10, 21);
 
 /** The prefix of IDs of this subscription and group, in lower case. */
-export const prefix = `/subscriptions/${subscription.toLowerCase()}/resourcegroups/${group.toLowerCase()}/providers/microsoft.compute`;
+export const prefix =
+  `/subscriptions/${subscription}/resourcegroups/${group}/providers/microsoft.compute`.toLowerCase();
 
 export const credential = { getToken: async () => ({ token: 'test', expiresOnTimestamp: Number.MAX_SAFE_INTEGER }) };
 

@@ -45,7 +45,7 @@ describe('a fence next to the cloud controller of Azure', () => {
     expect(world.parts.azure.violations).toEqual([]);
   });
 
-  it('outlasts the return of the Node until the boot is proven fresh: the controller removes its own taint and not our quarantine', async () => {
+  it('outlasts the return of the Node until the boot is proven fresh, although the controller is done', async () => {
     const { world, holder } = besideController();
     change(world, holder, deallocate);
     await react(world, holder);

@@ -125,7 +125,7 @@ describe('a whole fence on Azure', () => {
     expect(holderOf(world, disk)).toBe(holder);
   });
 
-  it('treats the next machine of a name as another machine, whatever its Node says about the previous one', async () => {
+  it('treats the next machine of a name as another machine, whatever its Node says', async () => {
     const { world, disk } = scene();
     const machine = addMachine(world, { name: 'db-0' });
     addNodeOf(world, machine, { older: true });

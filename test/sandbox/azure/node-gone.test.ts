@@ -134,7 +134,7 @@ describe.each([
   });
 });
 
-it('a machine of Azure whose Node was deleted by hand has its disk detached through Azure if the attacher is down', async () => {
+it('a machine of Azure without its Node has its disk detached through Azure if the attacher is down', async () => {
   const { world, disk, holder } = deallocatedAndNodeDeletedByHand();
   world.parts.cluster.knobs.attacherDown = true;
   expect((await react(world, holder)).steps.map(({ step, result }) => [step, result])).toContainEqual([

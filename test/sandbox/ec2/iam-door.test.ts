@@ -92,7 +92,7 @@ describe('the server with an authority', () => {
     expect(stateOf()).toBe(state);
   });
 
-  it('says in a dry run whether the call is allowed, even for a resource that does not exist, and does nothing', async () => {
+  it('says in a dry run whether the call is allowed, even for a missing resource, and does nothing', async () => {
     const { world, InstanceId, VolumeId, stateOf } = scene();
     const as = await behind(world, [onVolumes, onInstances]);
     const dry = { DryRun: true, InstanceId, VolumeId };

@@ -87,7 +87,7 @@ describe("the life of an instance in the sandbox's EC2", () => {
     expect(instanceIn(world, id)).toMatchObject({ guest: 'up', boot: 1 });
   });
 
-  it('frees data disks, deletes the root disk, and drops the names of a terminated machine, and forgets it later', async () => {
+  it('frees the data disks of a terminated machine, deletes its root disk, and forgets it later', async () => {
     const world = ec2World({ forgetAfter: 60 * MINUTE });
     const id = addInstance(world);
     const root = Object.keys(world.parts.ec2.volumes)[0] ?? '';

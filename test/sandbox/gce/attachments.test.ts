@@ -26,7 +26,7 @@ const mounted = () => {
 };
 
 describe("disks in the sandbox's Compute Engine", () => {
-  it('can be detached while a running guest has them mounted, which is a violation, as is an attach elsewhere', async () => {
+  it('can be detached from a running guest that has them mounted, which is a violation', async () => {
     const { world, machine, disk } = mounted();
     await detach(world, machine, 'data');
     expect(users(world, disk)).toEqual([machine]);

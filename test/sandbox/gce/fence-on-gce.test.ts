@@ -99,7 +99,7 @@ describe('a machine of Compute Engine that was deleted', () => {
     ]);
   });
 
-  it('is distinguished from the next machine of its name, because the Node’s annotation names the previous one', async () => {
+  it('is distinguished from the next machine of its name by the annotation of the Node', async () => {
     const { world, disk, holder } = stage();
     const former = instanceIn(world, holder)?.id ?? '';
     const node = getObject(world, 'nodes', nodeNameOf(holder));

@@ -83,7 +83,7 @@ describe("an instance of the sandbox's Compute Engine", () => {
     expect(instanceIn(world, path)).toMatchObject({ status: 'RUNNING', guest: 'up', boot: 1 });
   });
 
-  it('is gone with its boot disk when it is deleted, and frees its data disks; the next one of its name has another ID', async () => {
+  it('is gone with its boot disk when it is deleted, and the next one of its name has another ID', async () => {
     const world = gceWorld();
     const path = addInstance(world);
     const disk = addDisk(world, {}, { instance: path });

@@ -47,7 +47,7 @@ const taintsOf = (world: WholeGceWorld, machine: string) =>
     .map(({ key }) => key)
     .filter((key) => !key.startsWith('node.kubernetes.io/unreachable'));
 
-it('our taint frees the volumes of the deleted machine, and goes before the new machine, which is stopped, is ever started', async () => {
+it('our taint frees the volumes of the deleted machine, and is lifted before the new machine can start', async () => {
   const { world, disk, holder, spare } = scene();
   stopGuest(world, holder);
   world.advance(MINUTE / 2);
