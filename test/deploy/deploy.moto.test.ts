@@ -70,6 +70,6 @@ it('starts a replay of its archive, and reports its name and state', async () =>
   });
 }, 60_000);
 
-it('is removed by force, because it cannot be asked for fences there', async () => {
+it('is removed only by force, because it cannot be asked for fences there', async () => {
   expect(await serverless('remove', '--force-remove')).toMatchObject({ code: 0 });
 }, 120_000);

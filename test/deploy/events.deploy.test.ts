@@ -32,7 +32,7 @@ it('a machine whose events were lost is found and fenced by the sweep', async ()
   await untilFenced(lost, 20_000);
 });
 
-it('its decision is in `serverless logs`, and its location in `serverless info`', async () => {
+it('its decision is in `serverless logs`, and the place of its code in `serverless info`', async () => {
   expect(await deployed.serverless('logs', '-f', 'sweep')).toMatchObject({
     code: 0,
     said: expect.stringContaining(deployed.holder(0).machine),
@@ -73,7 +73,7 @@ it('a fence leaves an object in the bucket and one message on the bus', async ()
   ]);
 });
 
-it('a machine that is still stopping comes back through the queue and is fenced once it is off', async () => {
+it('a machine that is still stopping comes back through the queue, and is fenced once it is off', async () => {
   const holder = deployed.holder(2);
   stopIn(deployed.world, holder, 6_000);
   await deployed.tell(holder.machine, 'stopping');
@@ -85,7 +85,7 @@ it('a machine that is still stopping comes back through the queue and is fenced 
   await untilFenced(holder, 45_000);
 });
 
-it('a function that is killed in mid-fence leaves its record, and the redelivery continues from there', async () => {
+it('a function that is killed during a fence leaves its record, and the redelivery continues from there', async () => {
   const holder = deployed.holder(3);
   const killed: unknown[] = [];
   afterNodeWrite = (path) => {

@@ -18,7 +18,7 @@ export interface Installed extends Omit<ManualActions, 'storeSecret'> {
   readonly world: AwsWorld;
   readonly ministack: Ministack;
   readonly roles: Roles;
-  /** The machine with the disk of that ordinal. */
+  /** The machine with the disk of this ordinal. */
   readonly holder: (ordinal: number) => Holder;
   readonly fenceStateOf: (holder: Holder) => FenceState;
   /** The id of the fence on its Node. Empty without a fence. */
@@ -28,7 +28,7 @@ export interface Installed extends Omit<ManualActions, 'storeSecret'> {
   readonly violations: () => AwsWorld['parts']['ec2']['violations'];
   /** Any command of `serverless` on this install. */
   readonly serverless: (...args: readonly string[]) => Promise<{ readonly code: number | null; readonly said: string }>;
-  /** A function's answer to an event, by `serverless invoke -p <file>`. */
+  /** The answer of a function to an event, by `serverless invoke -p <file>`. */
   readonly invoke: (name: string, event: unknown) => Promise<unknown>;
   /** Puts an EC2 state change on the event bus. */
   readonly tell: (machine: string, state: string) => Promise<void>;
@@ -38,7 +38,7 @@ export interface Installed extends Omit<ManualActions, 'storeSecret'> {
 export interface Wanted {
   readonly holders: number;
   readonly faults?: Faults;
-  /** Whether each function has only its role's permissions, on ministack and on EC2. */
+  /** Whether each function has only the permissions of its role, on ministack and on EC2. */
   readonly auth?: boolean;
   /** Parameters in addition to those of every test. */
   readonly params?: Readonly<Record<string, string>>;
@@ -55,8 +55,8 @@ export const TAGS = {
 const PLACE = ['--stage', STAGE, '--region', SANDBOX_REGION] as const;
 
 /**
- * As many fences at a time as these tests make, and a time-out of 10 s, after which the queue returns a message within
- * a minute.
+ * As many fences at the same time as these tests make, and a timeout of 10 s, after which the queue returns a message
+ * within a minute.
  */
 const paramsFor = (ec2Endpoint: string, { params = {} }: Wanted): readonly string[] =>
   Object.entries({
@@ -76,7 +76,7 @@ const openCluster = async (
     (world) => before(world, holders),
     faults,
     authority,
-    // Long ago, because no machine is powered off that has run for less than five minutes.
+    // Long ago, because a machine that has run for less than five minutes is not powered off.
     (world) => {
       holders = holdersIn(world, count);
       tagAll(world, TAGS);
@@ -109,7 +109,7 @@ const onCluster = ({ sandbox, holders }: Awaited<ReturnType<typeof openCluster>>
   violations: () => sandbox.world.parts.ec2.violations,
 });
 
-/** @throws what `serverless` said, if the deployment fails. Nothing is left running then. */
+/** @throws the output of `serverless`, if the deployment fails. Then nothing continues to run. */
 export const install = async (wanted: Wanted): Promise<Installed> => {
   const opened: { close: () => Promise<void> }[] = [];
   const close = async (): Promise<void> => void (await Promise.all(opened.map((one) => one.close())));

@@ -32,24 +32,24 @@ export interface ManualActions {
   readonly storeSecret: (name: string, text: string) => Promise<void>;
   readonly storeParameter: (name: string, text: string) => Promise<void>;
   /**
-   * Creates an archive of the event bus and gives it to the function replay, because ministack's CloudFormation has no
-   * archives.
+   * Creates an archive of the event bus and gives it to the function replay, because ministack's CloudFormation
+   * supports no archives.
    */
   readonly archiveEvents: () => Promise<void>;
-  /** What a function answers, without the time that a command line takes. */
+  /** The answer of a function, without the time that a command line takes. */
   readonly call: (name: string, event: unknown) => Promise<unknown>;
   /** Puts an event with the source for tests on the event bus. `detail` is a text, so that it may be anything. */
   readonly send: (detailType: string, detail: string) => Promise<void>;
-  /** Messages that the queue holds back until a time. */
+  /** Messages that the queue delays until a time. */
   readonly waitingMessages: () => Promise<number>;
   readonly forgetWaiting: () => Promise<void>;
   /** Removes and returns one dead letter, or undefined. */
   readonly deadLetter: () => Promise<{ readonly body: string; readonly reason: string } | undefined>;
   /** The incident in the bucket of the install, or null. */
   readonly incident: (named: Pick<Incident, 'cluster' | 'node' | 'id'>) => Promise<Incident | null>;
-  /** Makes a rule of the user's, which brings what Cloudfence tells the bus into a queue of the user's. */
+  /** Creates a rule of the user, which sends what Cloudfence puts on the bus into a queue of the user. */
   readonly listen: () => Promise<void>;
-  /** Removes and returns what has come into that queue. */
+  /** Removes and returns what has arrived in that queue. */
   readonly heard: () => Promise<readonly unknown[]>;
 }
 

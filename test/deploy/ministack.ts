@@ -9,7 +9,8 @@ import { freePorts } from '../testbed/free-ports.ts';
 import { until } from '../testbed/until.ts';
 
 /**
- * The one place where these tests read ministack's path: CLOUDFENCE_MINISTACK, or what .ci/install-ministack installs.
+ * The only place where these tests read the path of ministack: CLOUDFENCE_MINISTACK, or what .ci/install-ministack
+ * installs.
  */
 const usual = path.join(
   process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'),
@@ -28,12 +29,12 @@ export interface Ministack {
   readonly killFunctions: () => number;
   /** Makes the next call of this function start a process without a memory. */
   readonly forget: (name: string) => Promise<void>;
-  /** The function that was given these credentials, while a process of it runs. */
+  /** The function that got these credentials, while a process of it runs. */
   readonly functionWith: (accessKeyId: string) => string | null;
   readonly close: () => Promise<void>;
 }
 
-/** A file about a process or thread. Empty if that has ended in the meantime. */
+/** A file about a process or thread. Empty if it has ended meanwhile. */
 const about = (file: string): string => {
   try {
     return readFileSync(`/proc/${file}`, 'utf8');
@@ -63,7 +64,7 @@ const variableOf = (pid: number, name: string): string | null =>
     ?.slice(name.length + 1) ?? null;
 
 /**
- * Whether a process is gone, or ready to be waited for: a zombie without other threads.
+ * Whether a process is gone, or only waits to be reaped: a zombie without other threads.
  * https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
  */
 const hasEnded = (pid: number): boolean =>
@@ -72,7 +73,7 @@ const hasEnded = (pid: number): boolean =>
 const nameOf = (pid: number): string | null => variableOf(pid, 'AWS_LAMBDA_FUNCTION_NAME');
 
 /**
- * Starts ministack on a free port of 127.0.0.1. It runs functions with the Node of these tests. `auth` enforces the
+ * Starts ministack on a free local port. It runs functions with the Node.js of these tests. `auth` enforces the
  * policies of every role.
  */
 export const startMinistack = async ({ auth = false } = {}): Promise<Ministack> => {

@@ -3,10 +3,10 @@ import { volumeIn } from '../../sandbox/ec2/state.ts';
 import type { Installed } from './installed.ts';
 import { silence, stateChange, type Holder } from './stopping-machines.ts';
 
-/** Short stories, each of which needs certain actions of a role to succeed. */
+/** Short stories. Each of them needs certain actions of a role to succeed. */
 
 export interface Scenario {
-  /** Plays it again from its last state, with the current role, and returns the end. */
+  /** Plays the story again from its last state, with the present role, and returns the end. */
   readonly play: (deployed: Installed, name: string, at: RoleFixtures) => Promise<unknown>;
   readonly goodEnd: unknown;
 }
@@ -54,10 +54,7 @@ export const powersOff: Scenario = {
   goodEnd: { runs: false },
 };
 
-/**
- * Only a machine that is in no cluster is ignored. As long as one cluster cannot be asked, on-event returns its
- * message.
- */
+/** Only a machine that is in no cluster is ignored. While one cluster cannot be asked, on-event returns its message. */
 export const asksEveryCluster: Scenario = {
   play: async (deployed, name, { stray }) => {
     const answer = await deployed.call(name, errandFor(name, stray));
@@ -132,7 +129,7 @@ export const findsAllWell: Scenario = {
   }),
 };
 
-/** The diagnosis reads the cluster, the machine, and the disk. What it could not read, it names. */
+/** The diagnosis reads the cluster, the machine, and the disk. It names what it could not read. */
 export const readsEverything: Scenario = {
   play: (deployed, name, { silent }) => deployed.call(name, { target: silent.volume }),
   goodEnd: { unread: [], findings: expect.toSatisfy((findings: readonly unknown[]) => findings.length > 0) },

@@ -31,7 +31,7 @@ const afterwards =
   'a fence does not depend on it; roles.deploy.test.ts sees the object that the whole role writes, and events.deploy.test.ts what it tells';
 const noNetwork = 'needed where functions are in a network; ministack has none, and the code is denied it';
 
-/** Actions that no test here can miss, with the reason. */
+/** Actions whose absence no test here can show, with the reason. */
 export const notPlayed: Readonly<Record<string, string>> = {
   'logs:CreateLogStream': byLambda,
   'logs:PutLogEvents': byLambda,

@@ -11,7 +11,7 @@ import { forgotten, namesIn, played } from './role-table.ts';
 import { fencedAndMoved, stateChange, stopIn, tagVolumes, type Holder } from './stopping-machines.ts';
 import { FENCING, HOLDERS_FOR_TRIALS, trialOn, type Trial } from './trial.ts';
 
-/** The same install with each function limited to its shipped role. */
+/** The same install, with each function limited to its shipped role. */
 
 let deployed: Installed;
 let trial: Trial;
@@ -23,8 +23,8 @@ const params = {
 };
 
 /**
- * This stage has no archive. ministack does not check an archive's name. test/infra checks that the shipped statement
- * names the one archive.
+ * This stage has no archive. ministack does not check the name of an archive. test/infra checks that the shipped
+ * statement names the one archive.
  */
 const replayTheArchive = {
   Sid: 'ReplayTheArchive',
@@ -64,7 +64,7 @@ const cliReplay = async (event: object): Promise<unknown> => {
 
 const { freesTheDisk, powersOff } = scenarios;
 
-/** On a busy computer one call may end too soon. The next one continues from there, as redeliveries do. */
+/** On a busy computer, one call may end too early. The next one continues from there, as redeliveries do. */
 const goesOn = { timeout: 40_000, interval: 0 } as const;
 
 const shapeOf = (answer: unknown) =>
@@ -128,7 +128,7 @@ it('an event on the bus is fenced', async () => {
   await untilFenced(holder);
 });
 
-it('the incident is in the bucket, written with the shipped role alone', async () => {
+it('the incident is in the bucket, written with only the shipped role', async () => {
   const holder = deployed.holder(1);
   const named = { cluster: 'sandbox', node: holder.node, id: deployed.fenceIdOf(holder) };
   await expect
@@ -183,7 +183,7 @@ describe.each([['sweep'], FENCING.filter((name) => name !== 'sweep')])(
   },
 );
 
-it('the sweep finishes what waited for the attacher once that is back', async () => {
+it('the sweep finishes what waited for the attacher once the attacher is back', async () => {
   deployed.world.parts.cluster.knobs.attacherDown = false;
   await deployed.call('sweep', {});
   const phases = () => FENCING.map((name) => deployed.fenceStateOf(trial.dead(name)).phase);

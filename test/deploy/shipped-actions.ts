@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import type { PolicyDocument } from '../../sandbox/ec2/iam/policy-document.ts';
 
-/** What infra/aws/roles.yml allows, whether or not it is switched on. */
+/** What infra/aws/roles.yml allows, whether it is turned on or not. */
 
 const oneOrMore = z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat());
 const statement = z.object({ Sid: z.string(), Effect: z.string(), Action: oneOrMore });
@@ -16,7 +16,7 @@ const role = z.object({
 });
 const roles = z.object({ Resources: z.record(z.string(), role) });
 
-/** One action in one statement of one function's role. */
+/** One action in one statement of the role of one function. */
 export interface ShippedAction {
   readonly name: string;
   readonly action: string;
@@ -38,7 +38,7 @@ export const shippedActions: readonly ShippedAction[] = Object.values(resources)
 const isMade = (deployed: string | undefined, sid: string): boolean => deployed?.replace(/\d+$/, '') === sid;
 
 /**
- * The policy without one action in that one statement, however often the statement occurs. A statement without actions
+ * The policy without one action in this one statement, however often the statement occurs. A statement without actions
  * is removed.
  */
 export const without = (policy: PolicyDocument, { action, sid }: ShippedAction): PolicyDocument => {

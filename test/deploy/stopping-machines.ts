@@ -51,7 +51,7 @@ interface Tags {
   readonly volumes: Readonly<Record<string, string>>;
 }
 
-/** Gives all existing resources these tags and no others. */
+/** Gives all existing resources these tags, and no others. */
 export const tagAll = (world: AwsWorld, tags: Tags): void => {
   const { instances } = world.parts.ec2;
   for (const { present } of Object.values(instances))
@@ -59,13 +59,13 @@ export const tagAll = (world: AwsWorld, tags: Tags): void => {
   tagVolumes(world, tags.volumes);
 };
 
-/** The machines keep their tags, because one outside all clusters must not become one of this cluster. */
+/** The machines keep their tags, because a machine outside all clusters must not become one of this cluster. */
 export const tagVolumes = (world: AwsWorld, tags: Tags['volumes']): void => {
   const { volumes } = world.parts.ec2;
   for (const { present } of Object.values(volumes)) if (present) put(volumes, present.id, { ...present, tags });
 };
 
-/** Orders the stop of a machine, which takes this long (ms). */
+/** Requests the stop of a machine, which takes this long (ms). */
 export const stopIn = (world: AwsWorld, { machine }: Holder, ms: number): void => {
   shutdownTakes(world, machine, ms);
   stopMachine(world, machine);
@@ -84,7 +84,7 @@ export const ageLease = (world: AwsWorld, { node }: Holder): void => {
     );
 };
 
-/** The machine keeps running, but its Lease and its Node show ten minutes of silence. */
+/** The machine continues to run, but its Lease and its Node show ten minutes of silence. */
 export const silence = (world: AwsWorld, holder: Holder): void => {
   const { node: name } = holder;
   const { partitioned } = world.parts.cluster.knobs;

@@ -7,11 +7,11 @@ import type { RoleFixtures, Scenario } from './role-scenarios.ts';
 import { without, type ShippedAction } from './shipped-actions.ts';
 import { ageLease, deleteNode, stopIn, type Holder } from './stopping-machines.ts';
 
-/** Plays stories with a role as shipped, and with one action less. Returns how they ended. */
+/** Plays stories with a shipped role, and with the same role without one action. Returns how they ended. */
 export interface Trial {
   readonly missing: (scenario: Scenario, shipped: ShippedAction) => Promise<unknown>;
   readonly whole: (scenario: Scenario, name: string) => Promise<unknown>;
-  /** Stops the machines that hold the disks. They have been silent for a long time. */
+  /** Stops the machines that have the disks. They have been silent for a long time. */
   readonly stop: (...names: readonly string[]) => Promise<void>;
   readonly dead: (name: string) => Holder;
   readonly giveUpSilent: (name: string) => void;

@@ -9,7 +9,7 @@ it.each(accepted)('$file still has the line of an accepted mutant: $from  →  $
   expect(because).not.toBe('');
 });
 
-it('finds each rule of the ladder, and takes out that one alone', () => {
+it('finds each rule of the ladder, and removes only that one', () => {
   const text = readFileSync(LADDER, 'utf8');
   const rules = rulesIn(text);
   expect(rules.length).toBeGreaterThan(40);

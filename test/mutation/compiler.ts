@@ -21,7 +21,7 @@ const COPIED = [
   'drill',
 ];
 
-/** The shipped checks, except those that a mutant would break by leaving something unused. */
+/** The shipped checks, except those that a mutant would break because it leaves something unused. */
 const checks = {
   extends: './tsconfig.json',
   compilerOptions: {
@@ -33,13 +33,13 @@ const checks = {
   },
 };
 
-/** Returns what the compiler finds, one line for each fault. */
+/** Returns the errors of the compiler, one line for each. */
 const faultsIn = async (folder: string): Promise<readonly string[]> => {
   try {
     await run(process.execPath, [TYPESCRIPT, '-p', 'mutated.json', '--pretty', 'false'], { cwd: folder, maxBuffer });
     return [];
   } catch (error) {
-    // The compiler ends with 1 or 2 if it finds a fault.
+    // The compiler exits with 1 or 2 if it finds an error.
     if (error instanceof Error && 'stdout' in error && 'code' in error && (error.code === 1 || error.code === 2))
       return String(error.stdout).split('\n');
     throw error;

@@ -6,18 +6,18 @@ const run = promisify(execFile);
 
 export const LADDER = 'fencing/rules/decide.ts';
 
-/** A line of the ladder that holds a rule, with or without the condition under which it applies. */
+/** A line of the ladder that contains a rule, with or without the condition under which it applies. */
 const RULE = /^ {2}([a-z]\w*(?:\(\w+\))?),.*\n/gm;
 
 const BEGINS = 'const ladder: readonly Rule[] = [\n';
 
-/** Returns the rules of the ladder, in their order. A rule may stand there twice. */
+/** Returns the rules of the ladder, in order. A rule may be there twice. */
 export const rulesIn = (text: string): readonly string[] => {
   const ladder = text.slice(text.indexOf(BEGINS) + BEGINS.length);
   return [...ladder.slice(0, ladder.indexOf('];')).matchAll(RULE)].map(([, rule = '']) => rule);
 };
 
-/** Returns the ladder's file without one of its rules. */
+/** Returns the text of the ladder without one of its rules. */
 export const withoutRule = (text: string, which: number): string => {
   const at = text.indexOf(BEGINS) + BEGINS.length;
   let rule = -1;
@@ -36,13 +36,13 @@ const isNoticed = async (which: number, tests: readonly string[]): Promise<boole
     await run(process.execPath, vitest, { env, maxBuffer: 100_000_000 });
     return false;
   } catch (error) {
-    // The test runner ends with 1 if a test fails.
+    // The test runner exits with 1 if a test fails.
     if (error instanceof Error && 'code' in error && error.code === 1) return true;
     throw error;
   }
 };
 
-/** Takes each rule of the ladder out, one at a time, and returns those without which no test fails. */
+/** Removes each rule of the ladder, one at a time, and returns those without which no test fails. */
 export const rulesWithoutTest = async (tests: readonly string[]): Promise<readonly string[]> => {
   const rules = rulesIn(readFileSync(LADDER, 'utf8'));
   if (await isNoticed(rules.length, tests)) throw new Error('a test fails with all rules in place');

@@ -1,10 +1,12 @@
-/** What is mutated together, with the tests that have to notice. */
+/** What is mutated together, with the tests that have to notice it. */
 export interface Room {
   readonly name: string;
   readonly mutates: readonly string[];
-  /** Tests that take milliseconds, the fastest first, because each mutant runs those that reach it, up to a failure. */
+  /**
+   * Tests that take milliseconds, the fastest first, because each mutant runs the tests that reach it, until one fails.
+   */
   readonly tests: readonly string[];
-  /** The least share of mutants that has to be killed. */
+  /** The smallest share of mutants that has to be killed. */
   readonly least: number;
 }
 

@@ -4,7 +4,7 @@ import { Stryker } from '@stryker-mutator/core';
 
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cloudfence', 'mutation');
 
-/** A mutant, with what became of it. */
+/** A mutant, and what happened to it. */
 export type Mutant = Awaited<ReturnType<Stryker['runMutationTest']>>[number];
 
 interface Mutation {
@@ -12,7 +12,7 @@ interface Mutation {
   readonly tests: readonly string[];
   readonly force: boolean;
   readonly concurrency: number;
-  /** How long a mutant may take in addition to its tests. One that never ends takes as long. */
+  /** How long a mutant may take in addition to its tests. One that never ends takes this long. */
   readonly timeoutMS: number;
 }
 

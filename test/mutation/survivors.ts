@@ -37,7 +37,7 @@ const isSame = (survivor: Survivor, one: Accepted): boolean =>
 
 export const isAccepted = (survivor: Survivor): boolean => accepted.some((one) => isSame(survivor, one));
 
-/** Returns what was accepted in a mutated file and has not survived: tests kill it by now, or the code has changed. */
+/** Returns what was accepted in a mutated file and has not survived: a test kills it now, or the code has changed. */
 export const outdated = (files: ReadonlySet<string>, survivors: readonly Survivor[]): readonly Accepted[] =>
   accepted.filter((one) => files.has(one.file) && !survivors.some((survivor) => isSame(survivor, one)));
 

@@ -20,7 +20,7 @@ class AsListed extends BaseSequencer {
   }
 }
 
-/** Takes one rule out of the ladder, if the command says which. */
+/** Removes one rule from the ladder, if the command names one. */
 const withoutOneRule = {
   name: 'without-one-rule',
   enforce: 'pre' as const,

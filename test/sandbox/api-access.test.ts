@@ -110,7 +110,7 @@ describe('a user', () => {
 });
 
 describe('an injected fault', () => {
-  it('before the effect replaces the server’s answer', () => {
+  it('before the effect replaces the answer of the server', () => {
     const tooMany = { status: 429, headers: { 'retry-after': '1' }, body: '{}' };
     const { ask, store } = freshApi({ faults: { before: () => tooMany } });
     expect(ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } })).toMatchObject({
@@ -120,7 +120,7 @@ describe('an injected fault', () => {
     expect(store.list('nodes')).toEqual([]);
   });
 
-  it('after the effect hides it', () => {
+  it('after the effect hides the answer of the server', () => {
     const { ask, store } = freshApi({ faults: { after: () => 'drop' } });
     expect(() => ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } })).toThrow('dropped');
     expect(store.list('nodes')).toHaveLength(1);

@@ -36,7 +36,7 @@ export interface Ask {
   readonly token?: string;
 }
 
-/** A fresh API server whose clock starts at 2026-11-21T10:00:00Z, and a client for it. */
+/** A new API server whose clock starts at 2026-11-21T10:00:00Z, and a client for it. */
 export const freshApi = (settings: Partial<ApiServer> = {}) => {
   const clock = { now: Date.UTC(2026, 10, 21, 10) };
   const store = storeOf(emptyCluster());

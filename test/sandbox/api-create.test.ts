@@ -14,7 +14,7 @@ const event = {
   regarding: { kind: 'Node', name: 'n1' },
 };
 
-describe('creating', () => {
+describe('the creation of', () => {
   it('an object with a taken name is a conflict', () => {
     const { ask } = freshApi();
     ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } });
@@ -35,7 +35,7 @@ describe('creating', () => {
     expect(taints('n3', { taints: [notReady] })).toEqual([notReady]);
   });
 
-  it('two events with one generateName gives two names', () => {
+  it('two events with one generateName gives them two names', () => {
     const { ask } = freshApi();
     const names = [1, 2].map(() => ask('POST', EVENTS, { body: event }).body.metadata.name);
     expect(new Set(names).size).toBe(2);
@@ -56,7 +56,7 @@ describe('creating', () => {
     expect(answer.body.details?.causes?.map((cause) => cause.field)).toEqual([field]);
   });
 
-  it('a pod drops the status in the request', () => {
+  it('a pod ignores the status in the request', () => {
     const body = { metadata: { name: 'p' }, spec: { containers: [] }, status: { phase: 'Running' } };
     expect(freshApi().ask('POST', '/api/v1/namespaces/web/pods', { body }).body.status).toEqual({ phase: 'Pending' });
   });

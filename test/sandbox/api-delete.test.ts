@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 
 describe('deleting a pod', () => {
-  it('keeps it for its grace period, and a second delete can only shorten that', () => {
+  it('keeps it for its grace period, which a second delete can only shorten', () => {
     createPod();
     expect(api.ask('DELETE', POD).body.metadata.deletionTimestamp).toBe('2026-11-21T10:00:30Z');
     api.ask('DELETE', `${POD}?gracePeriodSeconds=60`);
@@ -28,7 +28,7 @@ describe('deleting a pod', () => {
     expect(api.ask('GET', POD).status).toBe(404);
   });
 
-  it('with grace 0 still waits for its finalizers', () => {
+  it('with grace period 0 still waits for its finalizers', () => {
     createPod({ finalizers: ['batch.kubernetes.io/job-tracking'] });
     api.ask('DELETE', `${POD}?gracePeriodSeconds=0`);
     expect(api.ask('GET', POD).body.metadata.deletionTimestamp).toBeDefined();
@@ -42,7 +42,7 @@ describe('deleting a pod', () => {
     expect(api.ask('GET', POD).status).toBe(404);
   });
 
-  it('with another uid is a conflict in Kubernetes’ words', () => {
+  it('with another uid is a conflict, in the words of Kubernetes', () => {
     const { uid } = createPod();
     const answer = api.ask('DELETE', POD, { body: { preconditions: { uid: 'old' } } });
     expect(answer.status).toBe(409);
@@ -80,7 +80,7 @@ it('names the group of a missing volume attachment', () => {
   });
 });
 
-it('reports every accepted write to listeners, and no refused one', () => {
+it('an accepted write is reported to listeners, and a rejected one is not', () => {
   const heard: string[] = [];
   api = freshApi({ onWrite: (resource, { metadata }) => void heard.push(`${resource} ${metadata.name}`) });
   createPod();

@@ -24,7 +24,7 @@ const get = async (
   return { status: response.statusCode, body: await text(response) };
 };
 
-it('serves the same store over verified TLS and counts its requests', async () => {
+it('the HTTPS server serves the same store over verified TLS, and counts its requests', async () => {
   const api = freshApi();
   api.ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } });
   door = await openKubernetesServer(api.server);
@@ -38,7 +38,7 @@ it('serves the same store over verified TLS and counts its requests', async () =
   expect(door.traffic().bytesWritten).toBeGreaterThan(first.body.length);
 });
 
-it('breaks the connection if a fault says so', async () => {
+it('the HTTPS server breaks the connection if a fault says so', async () => {
   door = await openKubernetesServer(freshApi({ faults: { before: () => 'drop' } }).server);
   await expect(get(`${door.url}/version`, door.caData, new Agent())).rejects.toThrow(/hang up|ECONNRESET/);
 });

@@ -27,7 +27,7 @@ describe('kubectl drain', () => {
     expect(api.ask('GET', `${PODS}/db-0`).body.metadata).toMatchObject({ deletionGracePeriodSeconds: 200 });
   });
 
-  it('is told that there is no such pod, or that the pod is another one', () => {
+  it('gets an error if there is no such pod, or if the pod is another one', () => {
     expect(api.ask('POST', `${PODS}/db-9/eviction`, { body: {} }).status).toBe(404);
     const body = { deleteOptions: { preconditions: { uid: 'another' } } };
     expect(api.ask('POST', `${PODS}/db-0/eviction`, { body }).status).toBe(409);
@@ -40,7 +40,7 @@ it.each([
   ['a patch', 'PATCH', '?dryRun=All', {}],
   ['a delete', 'DELETE', '?dryRun=All', {}],
   ['options of a delete', 'DELETE', '', { dryRun: ['All'] }],
-])('a dry run of %s is refused, because it would not be one', (_case, method, query, body) => {
+])('a dry run of %s is rejected, because the sandbox has none', (_case, method, query, body) => {
   const before = api.ask('GET', `${PODS}/db-0`).body;
   expect(api.ask(method, `${PODS}/db-0${query}`, { body })).toMatchObject({ status: 400 });
   expect(api.ask('GET', `${PODS}/db-0`).body).toEqual(before);
@@ -63,7 +63,7 @@ describe('kubectl get', () => {
     expect(table(`${PODS}/db-0`).rows[0]?.cells[2]).toBe('Terminating');
   });
 
-  it('shows Nodes: silent, ready, and cordoned', () => {
+  it('shows Nodes that are silent, ready, or cordoned', () => {
     const conditions = [{ type: 'Ready', status: 'True' }];
     api.ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } });
     api.ask('POST', '/api/v1/nodes', {
@@ -75,12 +75,12 @@ describe('kubectl get', () => {
     ]);
   });
 
-  it('gets objects of a kind without a table, whose names and ages it shows itself', () => {
+  it('gets objects of a kind without a table, and shows their names and ages itself', () => {
     expect(api.ask('GET', '/api/v1/configmaps', { headers: { accept } }).body.kind).toBe('ConfigMapList');
   });
 });
 
-describe('the Events that kubectl describe and events show', () => {
+describe('the Events that `kubectl describe` and `kubectl events` show', () => {
   const EVENTS = '/api/v1/namespaces/default/events';
 
   beforeEach(() => {
@@ -100,7 +100,7 @@ describe('the Events that kubectl describe and events show', () => {
       });
   });
 
-  it('have the older shape, and are selected by its fields', () => {
+  it('have the older format, and are selected by its fields', () => {
     const about = 'involvedObject.apiVersion=v1,involvedObject.kind=Pod,involvedObject.name=db-0,reason=ForceDeleted';
     const answer = api.ask('GET', `${EVENTS}?fieldSelector=${encodeURIComponent(about)}`);
     expect(answer.body).toMatchObject({
@@ -111,7 +111,7 @@ describe('the Events that kubectl describe and events show', () => {
     expect(answer.body.items).toHaveLength(1);
   });
 
-  it('are refused as the newer ones are', () => {
+  it('are rejected like the newer ones', () => {
     expect(api.ask('GET', `${EVENTS}?fieldSelector=involvedObject.color%3Dred`).status).toBe(400);
     expect(api.ask('GET', EVENTS, { token: 'nobody' }).status).toBe(401);
   });
@@ -166,7 +166,7 @@ describe('a body in protobuf', () => {
     });
   });
 
-  it('of `kubectl create configmap` is read, as the runbook pauses everything', async () => {
+  it('of `kubectl create configmap` is read, as in the runbook’s pause', async () => {
     const sent =
       'azhzAAoPCgJ2MRIJQ29uZmlnTWFwEkAKJQoKY2xvdWRmZW5jZRIAGgtrdWJlLXN5c3RlbSIAKgAyADgAQgASBgoBYhIBYxIPCgVwYXVzZRIGdGVzdCB4GgAiAA==';
     expect(await send('POST', '/api/v1/namespaces/kube-system/configmaps', sent)).toMatchObject({
@@ -175,7 +175,7 @@ describe('a body in protobuf', () => {
     });
   });
 
-  it('of another kind is refused', async () => {
+  it('of another kind is rejected', async () => {
     expect(await send('POST', PODS, Buffer.from('k8s\0').toString('base64'))).toMatchObject({ status: 400 });
   });
 });

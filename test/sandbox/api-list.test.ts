@@ -31,7 +31,7 @@ describe('a label selector', () => {
     expect([...namesAt(`/api/v1/pods?labelSelector=${encodeURIComponent(selector)}`)].sort()).toEqual(names);
   });
 
-  it('that cannot be read is a bad request', () => {
+  it('that cannot be parsed is a bad request', () => {
     expect(api.ask('GET', '/api/v1/pods?labelSelector=a%20b%20c').status).toBe(400);
   });
 });
@@ -69,7 +69,7 @@ describe('a field selector', () => {
 });
 
 describe('a list in pages', () => {
-  it('continues where it stopped and counts the rest', () => {
+  it('continues where it stopped, and counts the rest', () => {
     const first = api.ask('GET', '/api/v1/pods?limit=2').body;
     const second = api.ask('GET', `/api/v1/pods?limit=2&continue=${first.metadata.continue}`).body;
     expect(first.metadata.remainingItemCount).toBe(1);
@@ -77,7 +77,7 @@ describe('a list in pages', () => {
     expect(second.metadata.continue).toBeUndefined();
   });
 
-  it('does not count the rest under a selector', () => {
+  it('does not count the rest if there is a selector', () => {
     const { metadata } = api.ask('GET', '/api/v1/pods?limit=1&labelSelector=app%3Dshop').body;
     expect(metadata.continue).toBeDefined();
     expect(metadata).not.toHaveProperty('remainingItemCount');

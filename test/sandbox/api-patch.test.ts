@@ -13,7 +13,7 @@ beforeEach(() => {
   });
 });
 
-it('is answered with the metadata alone if the client asks for no more', () => {
+it('a patch is answered with only the metadata if the client requests no more', () => {
   const body = { metadata: { annotations: { a: '2' } } };
   const answer = api.ask('PATCH', NODE, { headers: { ...MERGE, ...METADATA }, body });
   const { metadata } = api.ask('GET', NODE).body;
@@ -23,7 +23,7 @@ it('is answered with the metadata alone if the client asks for no more', () => {
 });
 
 describe('a JSON Patch', () => {
-  it('is applied as a whole, including tests on the status', () => {
+  it('is applied as a whole, including tests of the status', () => {
     const uid = api.ask('GET', NODE).body.metadata.uid;
     const answer = api.ask('PATCH', NODE, {
       body: [
@@ -69,7 +69,7 @@ describe('a JSON Patch', () => {
     expect(answer.body.message).toContain('taints must be unique by key and effect pair');
   });
 
-  it('of the main resource leaves the status alone, and one of the status leaves the spec alone', () => {
+  it('of the main resource does not change the status, and one of the status does not change the spec', () => {
     api.ask('PATCH', NODE, { body: [{ op: 'replace', path: '/status/nodeInfo/bootID', value: 'boot-2' }] });
     expect(api.ask('GET', NODE).body.status).toEqual({ nodeInfo: { bootID: 'boot-1' } });
     api.ask('PATCH', `${NODE}/status`, {
@@ -113,7 +113,7 @@ describe('a merge patch', () => {
     expect(api.ask('GET', NODE).body.metadata.annotations).toEqual({ a: '1', b: '2' });
   });
 
-  it('with another uid is refused', () => {
+  it('with another uid is rejected', () => {
     const answer = api.ask('PATCH', NODE, {
       body: { metadata: { uid: 'another', annotations: { b: '3' } } },
       headers: MERGE,
@@ -173,7 +173,7 @@ describe('a strategic merge patch, as kubectl sends it,', () => {
     expect(answer.body.spec).not.toHaveProperty('volumes.0.emptyDir');
   });
 
-  it('adds to and takes from a list of words (finalizers), and replaces what it says to replace', () => {
+  it('adds to a list of words (finalizers), removes from it, and replaces what it says to replace', () => {
     patched({ metadata: { finalizers: ['one'] } });
     patched({ metadata: { finalizers: ['two'] } });
     expect(api.ask('GET', NODE).body.metadata).toMatchObject({ finalizers: ['one', 'two'] });
@@ -185,7 +185,7 @@ describe('a strategic merge patch, as kubectl sends it,', () => {
   });
 });
 
-it('a patch in another format is refused', () => {
+it('a patch in another format is rejected', () => {
   const answer = api.ask('PATCH', NODE, { body: {}, headers: { 'content-type': 'application/apply-patch+yaml' } });
   expect(answer).toMatchObject({ status: 415, body: { reason: 'UnsupportedMediaType' } });
 });

@@ -35,7 +35,7 @@ const told = (watch: ReturnType<typeof open>): readonly string[] =>
 const newest = (): string => api.ask('GET', PODS).body.metadata.resourceVersion;
 
 describe('a watch', () => {
-  it('begins with what is newer than the list, and tells each change once', () => {
+  it('begins with what is newer than the list, and reports each change once', () => {
     create('old');
     const watch = open(`watch=true&resourceVersion=${newest()}`);
     create('new');
@@ -46,7 +46,7 @@ describe('a watch', () => {
     expect(told(watch)).toEqual([]);
   });
 
-  it('tells of another object under the same name', () => {
+  it('reports another object with the same name', () => {
     create('db-0');
     const watch = open(`watch=1&resourceVersion=${newest()}`);
     api.ask('DELETE', `${PODS}/db-0`);
@@ -54,7 +54,7 @@ describe('a watch', () => {
     expect(told(watch)).toEqual(['DELETED db-0', 'ADDED db-0']);
   });
 
-  it('begins with everything and says so, if it is asked for the initial objects', () => {
+  it('begins with everything, and marks the end of that, if the client asks for the initial objects', () => {
     create('a');
     const watch = open(`watch=1&sendInitialEvents=true&resourceVersion=${newest()}&timeoutSeconds=7`);
     expect(told(watch)).toEqual(['ADDED a', 'BOOKMARK Pod']);
@@ -62,21 +62,21 @@ describe('a watch', () => {
     expect(watch?.lasts).toBe(7_000);
   });
 
-  it('keeps to its selector', () => {
+  it('reports only what its selector selects', () => {
     const watch = open('watch=1&fieldSelector=metadata.name%3Da');
     create('a');
     create('b');
     expect(told(watch)).toEqual(['ADDED a']);
   });
 
-  it('tells in tables, as kubectl asks', () => {
+  it('reports in tables if kubectl asks for them', () => {
     create('a');
     const watch = open('watch=1', { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' });
     expect(watch?.next().map((line) => event.parse(JSON.parse(line)).object.kind)).toEqual(['Table']);
   });
 });
 
-it('a list, a write, and a user without permission get no watch', () => {
+it('is not opened for a list, for a write, or for a user without permission', () => {
   expect(open('resourceVersion=0')).toBeUndefined();
   expect(open('watch=1', { method: 'DELETE' })).toBeUndefined();
   expect(open('watch=1', { token: 'none' })).toBeUndefined();

@@ -8,7 +8,7 @@ import type { PlainWorld } from './plain-cloud.ts';
 import { addMachine, boot, emptyPlainWorld, person, power, twoNodes } from './plain-cloud.ts';
 import { attachedTo, secondsUntil } from './stopwatch.ts';
 
-/** What the sandbox learned from the comparison with a real control plane (test/control-plane/differential). */
+/** What was added to the sandbox after the comparison with a real control plane (test/control-plane/differential). */
 
 const nodeOf = (world: PlainWorld) => getObject(world, 'nodes', 'node-1');
 const tainted = (world: PlainWorld, key: string, effect: 'NoSchedule' | 'NoExecute'): boolean => {
@@ -52,7 +52,7 @@ describe('a Node that is cordoned', () => {
 });
 
 describe('a Node that comes back', () => {
-  it('may get pods before the eviction of its pods is called off', () => {
+  it('may get pods before the eviction of its pods is canceled', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     world.advance(120_000);
@@ -64,7 +64,7 @@ describe('a Node that comes back', () => {
   });
 });
 
-describe('a pod that is deleted with no grace', () => {
+describe('a pod that is deleted without a grace period', () => {
   it('is seen terminating for one revision and is then gone', () => {
     const world = twoNodes(1);
     const { uid } = getObject(world, 'pods', 'db-0', 'default')?.metadata ?? {};
@@ -77,7 +77,7 @@ describe('a pod that is deleted with no grace', () => {
     ]);
   });
 
-  it('was evicted by the node controller’s account when its time was up', () => {
+  it('was evicted with the account of the node controller when its time was up', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     world.advance(400_000);

@@ -54,7 +54,7 @@ describe('VolumeAttachments', () => {
     expect(attachmentOn(world, 'node-1')).toBeUndefined();
   });
 
-  it('are recreated on the dead node if deleted while a pod still wants the volume', () => {
+  it('are recreated on the dead node if they are deleted while a pod still wants the volume', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     const uid = attachmentOn(world, 'node-1')?.metadata.uid;
@@ -66,7 +66,7 @@ describe('VolumeAttachments', () => {
 });
 
 describe('a volume that is wanted on a second node', () => {
-  it('is refused, naming no pod, while it is attached elsewhere and no pod there wants it', () => {
+  it('is rejected without the name of a pod while it is attached elsewhere and no pod there wants it', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     deleteNode(world, 'node-1');
@@ -77,7 +77,7 @@ describe('a volume that is wanted on a second node', () => {
     ]);
   });
 
-  it('is refused, naming the pod that uses it, and is reported once although the pod goes', () => {
+  it('is rejected with the name of the pod that uses it, and is reported once although the pod goes', () => {
     const world = twoNodes(1);
     addDeployment(world, { name: 'web', disk: addDisk(world, 'disk-2') });
     settle(world);
@@ -91,7 +91,7 @@ describe('a volume that is wanted on a second node', () => {
     ]);
   });
 
-  it('is not refused if it may be on several nodes at once', () => {
+  it('is not rejected if it may be on several nodes at once', () => {
     const world = twoNodes(1);
     addDeployment(world, {
       name: 'files',
@@ -106,7 +106,7 @@ describe('a volume that is wanted on a second node', () => {
     expect(notes(world).filter((note) => note?.startsWith('Multi-Attach'))).toEqual([]);
   });
 
-  it('is tried elsewhere after a failed detach if only the cloud refuses it', () => {
+  it('is tried elsewhere after a failed detach if only the cloud rejects it', () => {
     const world = twoNodes(1);
     Object.assign(disk(world) ?? {}, { refuses: 'detach' });
     fence(world);
@@ -141,13 +141,13 @@ describe('a detach that fails for 20 s', () => {
     expect(Math.abs(recovered(['old']) - 31.8)).toBeLessThan(2);
   });
 
-  it('costs nothing more if the new one is nudged too, measured 24.1 s', () => {
+  it('costs nothing more if the new one is also nudged, measured 24.1 s', () => {
     expect(Math.abs(recovered(['old', 'new']) - 24.1)).toBeLessThan(2);
   });
 });
 
 describe('the out-of-service taint', () => {
-  it('takes the disk from under a slow unmount if it is on a healthy node', () => {
+  it('takes the disk from a slow unmount if it is on a healthy node', () => {
     const world = twoNodes(1);
     world.parts.cluster.knobs.unmountMs = 5_000;
     taintOutOfService(world, 'node-1', 'NoSchedule');
@@ -158,7 +158,7 @@ describe('the out-of-service taint', () => {
     expect(world.parts.cloud.violations).toEqual(['disk-1']);
   });
 
-  it('takes the disk from under a guest that is only cut off', () => {
+  it('takes the disk from a guest that is only cut off', () => {
     const world = twoNodes(1);
     world.parts.cluster.knobs.partitioned.push('node-1');
     taintOutOfService(world, 'node-1', 'NoSchedule');

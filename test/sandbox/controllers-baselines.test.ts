@@ -7,12 +7,12 @@ import { power, twoNodes } from './plain-cloud.ts';
 import { attachedTo, mean, secondsUntil } from './stopwatch.ts';
 
 /**
- * The phases of the control plane's loops differ from run to run, so measured figures are compared with the mean over
- * them.
+ * The phases of the loops of the control plane differ from run to run, so measured numbers are compared with the mean
+ * of all phases.
  */
 const moments = Array.from({ length: 12 }, (_, moment) => moment * 5_300);
 
-/** Mean seconds from the machine's end until the volume is attached to the other node. */
+/** Mean seconds from the end of the machine until the volume is attached to the other node. */
 const meanSeconds = (
   act: (world: PlainWorld) => void,
   limit: number,
@@ -33,11 +33,11 @@ const isShutDown = (world: PlainWorld): boolean => {
   return node !== undefined && hasTaint(node, shutDown);
 };
 
-/** The relative difference between a figure and the measured one. */
+/** The relative difference between a number and the measured one. */
 const offBy = (seconds: number, measured: number): number => Math.abs(seconds / measured - 1);
 
-describe('what Kubernetes does about a stopped machine, against a real control plane', () => {
-  it('moves nothing within 620 s by itself and only marks the pod', () => {
+describe('what Kubernetes does about a stopped machine, compared with a real control plane', () => {
+  it('moves nothing within 620 s, and only marks the pod', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     expect(

@@ -31,7 +31,7 @@ describe('eviction by taint', () => {
     expect(evictions(world).map(({ uid }) => uid)).not.toContain(dead);
   });
 
-  it('leaves the replacement alone if the force delete waits for the mark of the eviction', () => {
+  it('does not delete the replacement if the force delete waits for the mark of the eviction', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     taintOutOfService(world, 'node-1', 'NoExecute');

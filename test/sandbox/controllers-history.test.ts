@@ -23,7 +23,7 @@ describe('the history of a cluster', () => {
     expect(history(5).parts.cluster.audit).not.toEqual(history(6).parts.cluster.audit);
   });
 
-  it('continues the same way in a fork in the middle of a fence', () => {
+  it('continues in the same way in a fork in the middle of a fence', () => {
     const world = history(7);
     const fork = world.fork();
     for (const one of [world, fork]) one.advance(300_000);
@@ -43,7 +43,7 @@ describe('the history of a cluster', () => {
     expect(world.parts.cloud.disks['disk-1']?.on).toBe('m-1');
   });
 
-  it('takes few steps: 620 s without actions need some hundreds of appointments', () => {
+  it('takes few steps: 620 s without actions need a few hundred scheduled calls', () => {
     const world = twoNodes(9);
     power(world, 'm-1', 'stopped');
     const before = world.state.order;

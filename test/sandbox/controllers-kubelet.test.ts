@@ -48,7 +48,7 @@ describe('a kubelet', () => {
     expect(own.filter(({ resource }) => resource === 'nodes')).toHaveLength(2);
   });
 
-  it('is silent once the guest is off, and reports until then while it shuts down', () => {
+  it('is silent once the guest is off, and reports until then while the guest shuts down', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopping');
     const before = renewed(world);
@@ -71,7 +71,7 @@ describe('a kubelet', () => {
     expect(world.parts.cloud.machines['m-1']?.mounts).toEqual(['disk-1']);
   });
 
-  it('comes back with another bootID and starts the pods still bound to it', () => {
+  it('comes back with another bootID, and starts the pods that are still bound to it', () => {
     const world = twoNodes(1);
     const before = node(world)?.status.nodeInfo?.bootID;
     power(world, 'm-1', 'stopped');
@@ -86,7 +86,7 @@ describe('a kubelet', () => {
     expect(db(world)).toMatchObject({ spec: { nodeName: 'node-1' }, status: { phase: 'Running' } });
   });
 
-  it('finishes after its boot what was Terminating before', () => {
+  it('completes after its boot the deletion of pods that were Terminating before', () => {
     const world = twoNodes(1);
     power(world, 'm-1', 'stopped');
     deleteGracefully(world);
@@ -98,7 +98,7 @@ describe('a kubelet', () => {
     expect(secondsUntil(world, () => db(world)?.metadata.uid !== uid, 30)).not.toBeNull();
   });
 
-  it('keeps its bootID and its mounts when the same memory is resumed', () => {
+  it('keeps its bootID and its mounts when its memory is resumed', () => {
     const world = twoNodes(1);
     const guest = world.parts.cloud.machines['m-1'];
     const before = node(world)?.status.nodeInfo?.bootID;
@@ -110,7 +110,7 @@ describe('a kubelet', () => {
     expect(guest?.mounts).toEqual(['disk-1']);
   });
 
-  it('continues to write behind a partition, while the cluster gets no report', () => {
+  it('continues to write while it is cut off, and the cluster gets no report', () => {
     const world = twoNodes(1);
     world.parts.cluster.knobs.partitioned.push('node-1');
     const last = renewed(world);
@@ -140,7 +140,7 @@ describe('a kubelet', () => {
     expect(world.parts.cloud.machines['m-2']?.mounts).toEqual(['disk-2']);
   });
 
-  it('unmounts before a deleted pod and its volumesInUse entry go', () => {
+  it('unmounts before a deleted pod and its volumesInUse entry are removed', () => {
     const world = twoNodes(1);
     expect(node(world)?.status).toMatchObject({ volumesInUse: [unique], volumesAttached: [{ name: unique }] });
     cordon(world);

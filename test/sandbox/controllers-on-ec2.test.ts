@@ -56,7 +56,7 @@ const fence = (world: Whole, name: string): void => {
   if (pod) writer.remove('pods', pod, 0);
 };
 
-describe('the cluster over EC2', () => {
+describe('the cluster on EC2', () => {
   it('moves the volume of a stopped instance to the other one without a violation', () => {
     const { world, volume, holder, other, nodeFor } = clusterOnEc2();
     stopInstance(world, holder);

@@ -75,7 +75,7 @@ describe('workloads on a dead node', () => {
     expect(listObjects(world, 'pods').map(({ metadata }) => metadata.name)).toEqual(['db-0']);
   });
 
-  it('a pod stays Pending if no node of its disk’s zone is left', () => {
+  it('a pod stays Pending if no node of the zone of its disk is left', () => {
     const world = emptyPlainWorld(1);
     addMachine(world, 'm-1', 'node-1', 'z-1a');
     addMachine(world, 'm-2', 'node-2', 'z-1b');

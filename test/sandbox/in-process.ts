@@ -5,7 +5,7 @@ import { transportLink, type Transport } from '../../kubernetes/exchange.ts';
 import { handleApi } from '../../sandbox/cluster/api/handle.ts';
 import { ADMIN_TOKEN, type ApiServer } from '../../sandbox/cluster/api/server.ts';
 
-/** The real adapters over a world in this process. Virtual time passes only with calls and sleeps. */
+/** The real adapters on a world in this process. Virtual time passes only with calls and sleeps. */
 
 interface Moving {
   readonly now: () => number;
@@ -25,7 +25,10 @@ export const inProcess =
     return answer;
   };
 
-/** A sleep passes time once everything else of this process waits, too. Otherwise a run that sleeps often outruns others. */
+/**
+ * A sleep lets time pass once everything else in this process also waits. Otherwise, a run that sleeps often would be
+ * ahead of others.
+ */
 const sleepIn = (world: Moving) => async (ms: number) => {
   await nextTurn();
   world.advance(ms);

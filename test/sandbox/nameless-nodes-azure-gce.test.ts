@@ -30,7 +30,7 @@ const onGoogle = () => {
 it.each<[string, () => { world: ClusterWorld; node: string; ports: Ports }]>([
   ['Azure', onAzure],
   ['Google', onGoogle],
-])('a sweep on %s removes it, and says that nothing names the machine', async (_, open) => {
+])('a sweep on %s removes our taint, and says that nothing names the machine', async (_, open) => {
   const { world, node: name, ports } = open();
   const by = writerAs(world, 'person');
   const [node, csiNode] = [getObject(world, 'nodes', name), getObject(world, 'csinodes', name)];

@@ -9,7 +9,9 @@ import type { UnderlyingCloud } from '../../sandbox/underlying-cloud.ts';
 import type { World } from '../../sandbox/world.ts';
 import { createWorld } from '../../sandbox/world.ts';
 
-/** The smallest cloud under a cluster: everything in it happens at once, and a disk is on one machine at most. */
+/**
+ * The smallest cloud for a cluster: everything in it happens at once, and a disk is attached to at most one machine.
+ */
 export interface PlainCloud {
   readonly machines: Record<
     string,

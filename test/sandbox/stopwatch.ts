@@ -3,7 +3,7 @@ import type { PlainWorld } from './plain-cloud.ts';
 
 const step = 20;
 
-/** Seconds of virtual time until the condition is true. Null if it is not within the limit. */
+/** Seconds of virtual time until the condition is true. Null if it is not true within the limit. */
 export const secondsUntil = (world: PlainWorld, holds: () => boolean, limitSeconds: number): number | null => {
   const from = world.now();
   while (!holds()) {

@@ -14,12 +14,10 @@ import { azureDatabaseOnTwoNodes } from '../../../sandbox/scenes/azure-database.
 import { clockOf, clusterIn, never } from '../in-process.ts';
 import { credential } from './azure-world.ts';
 
-/**
- * The real adapters and the real SDK over one world, in this process. Virtual time passes only with calls and sleeps.
- */
+/** The real adapters and the real SDK on one world, in this process. Virtual time passes only with calls and sleeps. */
 
 const ARM_CALL_TAKES = 100;
-/** The time between two requests about an operation. The SDK's own clock is real and need not pass. */
+/** The time between two requests about an operation. The clock of the SDK itself is real, and does not have to pass. */
 const OPERATION_PACE = 2_000;
 
 const cloudOver = (world: AzureWorld, armTakes: number) => {
@@ -43,7 +41,7 @@ export const portsOver = (world: AzureWorld, armTakes: number): Ports => ({
   observe: () => undefined,
 });
 
-/** The result of an event about that machine. A call to ARM takes that long (ms), and calls never overlap. */
+/** The result of an event about that machine. A call to ARM takes this long (ms), and calls never overlap. */
 export const react = (world: AzureWorld, machine: string, armTakes = ARM_CALL_TAKES, policy: Partial<Policy> = {}) => {
   const ports = portsOver(world, armTakes);
   const known: RunState = startRun({

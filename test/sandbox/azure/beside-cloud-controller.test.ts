@@ -9,7 +9,9 @@ import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, react, scene } from './azure-rig.ts';
 
-/** Azure's cloud controller itself sets and removes the out-of-service taint with NoExecute. Ours has NoSchedule. */
+/**
+ * The cloud controller of Azure itself sets and removes the out-of-service taint with NoExecute. Ours has NoSchedule.
+ */
 
 const besideController = () => {
   const incident = scene();
@@ -32,7 +34,7 @@ const strippers = (world: AzureWorld): readonly string[] =>
 const podUid = (world: AzureWorld): string | undefined => getObject(world, 'pods', 'db-0', 'default')?.metadata.uid;
 
 describe('a fence next to the cloud controller of Azure', () => {
-  it('is finished long before it, and the pod that moved stays where it is', async () => {
+  it('ends long before the controller acts, and the pod that moved stays where it is', async () => {
     const { world, holder } = besideController();
     change(world, holder, deallocate, 30_000);
     expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
@@ -57,7 +59,7 @@ describe('a fence next to the cloud controller of Azure', () => {
     expect(getObject(world, 'nodes', nodeNameOf(world, holder))?.spec.taints ?? []).toEqual([]);
   });
 
-  it('continues under the controller’s taint when work comes back to a parked Node', async () => {
+  it('continues while the taint of the controller is set when work comes back to a parked Node', async () => {
     const { world, holder } = besideController();
     change(world, holder, deallocate, 30_000);
     await react(world, holder);
@@ -83,7 +85,7 @@ describe('a fence next to the cloud controller of Azure', () => {
     expect(world.parts.azure.violations).toEqual([]);
   });
 
-  it('removes none of the taints that the controller added later', async () => {
+  it('does not remove the taints that the controller added later', async () => {
     const { world, disk, holder, spare } = besideController();
     change(world, holder, deallocate);
     for (let waited = 0; outOfService(world, holder).length === 0 && waited < 600; waited += 1) world.advance(1_000);

@@ -36,7 +36,7 @@ const fence = (world: AzureWorld, name: string): void => {
   if (pod) writer.remove('pods', pod, 0);
 };
 
-describe('the cluster over Azure', () => {
+describe('the cluster on Azure', () => {
   it('names its nodes as Azure does, one of them with its ID in the other byte order', () => {
     const { world, holder, spare } = scene();
     for (const machine of [holder, spare]) {
@@ -83,7 +83,7 @@ describe('the cluster over Azure', () => {
     expect(node?.status.nodeInfo?.bootID).not.toBe(before);
   });
 
-  it('has the next machine of a name under the previous one’s Node, with an ID of its own', () => {
+  it('has the next machine of a name on the previous one’s Node, with its own ID', () => {
     const world = createAzureSandbox({ seed: 1, now: Date.UTC(2026, 10, 21) });
     const machine = addMachine(world, { name: 'db-0' });
     addNodeOf(world, machine, { older: false });

@@ -59,7 +59,7 @@ describe('the servers of the sandbox’s Azure', () => {
     expect(await cloudAt(open.url).look([machine], { disks: false }, patient())).toMatchObject([{ power: 'running' }]);
   });
 
-  it('break the connection where configured, and only as often as configured', async () => {
+  it('break the connection as configured, and only as often as configured', async () => {
     const { world, machine } = peopled();
     addFault(world.parts.azure, { call: 'machine.get', path: machine, mishap: { kind: 'drop' } });
     open = await openArmServer(world);

@@ -93,7 +93,7 @@ describe('a whole fence on Azure', () => {
     ]);
   });
 
-  it('waits for a machine that is being deallocated and then fences it', async () => {
+  it('waits for a machine that is being deallocated, and then fences it', async () => {
     const { world, disk, holder, spare } = scene();
     change(world, holder, deallocate, 5_000);
     expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
@@ -102,7 +102,7 @@ describe('a whole fence on Azure', () => {
   });
 
   it.each([100, 400])(
-    'fences a machine that was deleted, on the evidence of its disk, even if that has moved on meanwhile (%i ms a call)',
+    'fences a deleted machine because of its disk, even if the disk is attached elsewhere by now (%i ms a call)',
     async (takes) => {
       const { world, disk, holder, spare } = scene();
       change(world, holder, remove);
@@ -116,7 +116,7 @@ describe('a whole fence on Azure', () => {
     },
   );
 
-  it('leaves a hibernated machine alone', async () => {
+  it('does not touch a hibernated machine', async () => {
     const { world, disk, holder } = scene();
     const machine = machineIn(world, holder);
     if (machine) world.parts.azure.machines[holder] = { present: { ...machine, canHibernate: true }, past: [] };

@@ -49,7 +49,7 @@ const stops = [
 ] as const;
 
 describe.each(stops)('%s that hangs', (_, stop, hideOsDisk) => {
-  it('is an alarm after ten minutes under the default policy, and left alone', async () => {
+  it('raises an alarm after ten minutes under the default policy, and nothing is done', async () => {
     const incident = hung(stop, hideOsDisk);
     const before = await sweepFor(incident, 8);
     expect(new Set(before.map(({ reason }) => reason.code))).toEqual(new Set(['stopping']));
@@ -61,7 +61,7 @@ describe.each(stops)('%s that hangs', (_, stop, hideOsDisk) => {
     expect(incident.world.parts.azure.violations).toEqual([]);
   });
 
-  it('is then forced under power-off, proven off, and fenced', async () => {
+  it('is then powered off if the policy is power-off, proven off, and fenced', async () => {
     const incident = hung(stop, hideOsDisk);
     const { world, holder, disk } = incident;
     await sweepFor(incident, 12, forced);
@@ -73,7 +73,7 @@ describe.each(stops)('%s that hangs', (_, stop, hideOsDisk) => {
   });
 });
 
-describe('a machine that has been off for a long time while the driver detaches its disk', () => {
+describe('a machine that has been off for a long time, while the driver detaches its disk,', () => {
   const detachedLate = () => {
     const made = scene();
     made.world.parts.azure.knobs.detachTakes = 30_000;
@@ -81,7 +81,7 @@ describe('a machine that has been off for a long time while the driver detaches 
     return { ...made, node: nodeNameOf(made.world, made.holder) };
   };
   it.each(['report', 'power-off'] as const)(
-    'is no alarm and is not powered off: by an event (%s)',
+    'raises no alarm and is not powered off by an event (%s)',
     async (unreachable) => {
       const incident = detachedLate();
       const outcome = await react(incident.world, incident.holder, 100, { unreachable });
@@ -91,11 +91,14 @@ describe('a machine that has been off for a long time while the driver detaches 
       expect(incident.world.parts.azure.violations).toEqual([]);
     },
   );
-  it.each(['report', 'power-off'] as const)('... nor by sweeps (%s)', async (unreachable) => {
-    const incident = detachedLate();
-    const outcomes = await sweepFor(incident, 5, { unreachable });
-    expect(outcomes.map(({ reason }) => reason.code)).not.toContain('stopping-too-long');
-    expect(outcomes.flatMap(({ steps }) => steps.map(({ step }) => step))).toEqual(['mark', 'delete-pod', 'park']);
-    expect(told(incident)).not.toContain('MachineStoppingTooLong');
-  });
+  it.each(['report', 'power-off'] as const)(
+    'raises no alarm and is not powered off by sweeps (%s)',
+    async (unreachable) => {
+      const incident = detachedLate();
+      const outcomes = await sweepFor(incident, 5, { unreachable });
+      expect(outcomes.map(({ reason }) => reason.code)).not.toContain('stopping-too-long');
+      expect(outcomes.flatMap(({ steps }) => steps.map(({ step }) => step))).toEqual(['mark', 'delete-pod', 'park']);
+      expect(told(incident)).not.toContain('MachineStoppingTooLong');
+    },
+  );
 });

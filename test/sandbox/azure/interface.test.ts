@@ -6,7 +6,7 @@ import { diskIn, machineIn, type AzureCloudWorld, type SimulationSettings } from
 import { granted } from '../../permits.ts';
 import { azureWorld, cloudOf, MINUTE, patient } from './azure-world.ts';
 
-/** The sandbox's ARM refuses what ARM refuses. Tests what the provider makes of that. */
+/** The ARM of the sandbox rejects what ARM rejects. Tests what the provider makes of that. */
 
 const peopled = (knobs: Partial<SimulationSettings> = {}, set?: string) => {
   const world = azureWorld(knobs);
@@ -20,7 +20,7 @@ const isHeld = (world: AzureCloudWorld, disk: string): boolean => {
   return (diskIn(world, disk)?.attachments.length ?? 0) > 0;
 };
 
-describe('an ARM with a delay', () => {
+describe('an ARM that is late with its versions', () => {
   it.each([
     ['machines', { machines: ['2024-03-01'], disks: ['2026-03-02'] }],
     ['disks', { machines: ['2026-04-01'], disks: ['2024-03-02'] }],
@@ -39,14 +39,14 @@ describe('an ARM with a delay', () => {
 });
 
 describe('a detach by force', () => {
-  it('is accepted for a machine of its own, and for an instance of a set if ARM supports it', async () => {
+  it('is accepted for a standalone machine, and for an instance of a set if ARM supports it', async () => {
     for (const { world, target, disk } of [peopled({ forceDetachOnSets: false }), peopled({}, 'Pool')]) {
       await cloudOf(world).detach(target, disk, 'forced', granted, patient());
       expect(isHeld(world, disk)).toBe(false);
     }
   });
 
-  it('is refused for an instance of a set if ARM does not support it, and a plain detach still works', async () => {
+  it('is rejected for an instance of a set if ARM does not support it, and a plain detach still works', async () => {
     const { world, target, disk } = peopled({ forceDetachOnSets: false }, 'Pool');
     await expect(cloudOf(world).detach(target, disk, 'forced', granted, patient())).rejects.toBeInstanceOf(Refused);
     expect(isHeld(world, disk)).toBe(true);

@@ -66,7 +66,7 @@ describe('the life of a machine in the sandbox', () => {
     expect(handed()).toBe(2 * MINUTE);
   });
 
-  it('reports what ARM was asked in events that are understood, and nothing else', () => {
+  it('is reported in events about calls to ARM, and in no others', () => {
     const { world, id, now } = one();
     stopGuest(world, id);
     world.advance(MINUTE);
@@ -88,7 +88,7 @@ describe('the life of a machine in the sandbox', () => {
     ]);
   });
 
-  it('does one thing at a time', () => {
+  it('has one operation at a time', () => {
     const { world, now } = one();
     deallocate(world, now());
     expect(() => start(world, now())).toThrow(/in progress/);
@@ -99,7 +99,7 @@ describe('the life of a machine in the sandbox', () => {
     expect(now()).toMatchObject({ power: 'stopped', operation: null });
   });
 
-  it('goes down when its operating system does, or when it is forced', () => {
+  it('ends its power when the operating system shuts down, or by force', () => {
     const { world, id, now } = one();
     shutdownTakes(world, id, null);
     deallocate(world, now());

@@ -12,8 +12,8 @@ import { change, react, scene } from './azure-rig.ts';
 
 /**
  * A machine whose OS disk ARM does not show, because it is unmanaged or on the host. Only the time of its last
- * operation shows which of its boots has ended, and each detach is an operation: the CSI driver's, which the fence
- * causes, and our own.
+ * operation shows which of its boots has ended, and each detach is an operation: that of the CSI driver, which the
+ * fence causes, and our own.
  */
 const sceneWithout = (hide: 'disk' | 'time') => {
   const found = scene();
@@ -31,7 +31,7 @@ const phaseOf = (world: AzureWorld, machine: string) => {
 const marks = (outcome: Awaited<ReturnType<typeof react>>) => outcome.steps.filter(({ step }) => step === 'mark');
 
 it.each(['disk', 'time'] as const)(
-  'a machine is fenced to the end under one fence although the driver detaches its disk meanwhile (no %s)',
+  'a machine is fenced to the end with one fence although the driver detaches its disk meanwhile (no %s)',
   async (hide) => {
     const { world, disk, holder, spare } = sceneWithout(hide);
     change(world, holder, deallocate);
@@ -57,7 +57,7 @@ it('a machine is fenced to the end although Cloudfence detaches its disk meanwhi
   expect(world.parts.azure.violations).toEqual([]);
 });
 
-it('a machine is fenced again under a new fence if it really was started in between', async () => {
+it('a machine is fenced again with a new fence if it was really started in between', async () => {
   const { world, holder } = sceneWithout('disk');
   change(world, holder, deallocate);
   expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });

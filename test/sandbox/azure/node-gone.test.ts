@@ -11,7 +11,7 @@ import { listObjects, getObject } from '../../../sandbox/cluster/get-objects.ts'
 import { addNodeOf, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { change, portsOver, react, scene } from './azure-rig.ts';
 
-/** Attachments of Azure's driver name only the Node. If the Node is gone, only the disks show their machine. */
+/** Attachments of the driver of Azure name only the Node. If the Node is gone, only the disks show their machine. */
 
 type Scene = ReturnType<typeof scene> & { readonly node: string };
 
@@ -94,7 +94,7 @@ describe.each([
     });
   });
 
-  it.each(ways)('is left alone by %s once the next machine of its name runs', async (__, found) => {
+  it.each(ways)('is not touched by %s once the next machine of its name runs', async (__, found) => {
     const made = set(machines);
     const { world, holder } = made;
     if (machineIn(world, holder)) change(world, holder, remove, 30 * SECOND);
@@ -105,7 +105,7 @@ describe.each([
     expect([untouched(world), world.parts.azure.violations]).toEqual([before, []]);
   });
 
-  it.each(ways)('is distinguished by %s from the machine that now holds the disk', async (__, found) => {
+  it.each(ways)('is distinguished by %s from the machine that now has the disk', async (__, found) => {
     const made = set();
     const { world, disk, holder } = made;
     const [former, held] = [machineIn(world, holder), diskIn(world, disk)];

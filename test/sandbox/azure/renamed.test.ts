@@ -8,7 +8,7 @@ import { react, scene, sweepOnce } from './azure-rig.ts';
 
 /**
  * A healthy machine has registered under another Node name, and the cloud controller has not initialized that Node yet:
- * it has no providerID. Its old Node is left behind.
+ * it has no providerID. Its old Node is still there.
  */
 
 const MINUTE = 60_000;
@@ -51,7 +51,7 @@ it.each([
   expect(machineIn(world, holder)).toMatchObject({ power: 'running', guest: 'up' });
 });
 
-it('is powered off where the other Node is another machine’s', async () => {
+it('is powered off if the other Node belongs to another machine', async () => {
   const { world, holder } = renamed(() => '00000000-0000-4000-8000-000000000001');
   expect((await react(world, holder, 100, powerOff)).steps[0]).toMatchObject({ step: 'power-off' });
 });

@@ -25,7 +25,7 @@ const attachmentStates = (world: Ec2World, disk: string) =>
 const refusedWith = (code: string) => expect.toSatisfy((caught: unknown) => errorCodeOf(caught) === code);
 
 describe("disks in the sandbox's EC2", () => {
-  it('are busy while a living guest has them mounted, and go once it releases them', async () => {
+  it('are busy while a living guest has them mounted, and are detached once it releases them', async () => {
     const { world, machine, disk } = mounted();
     await detach(world, disk, machine);
     expect(attachmentStates(world, disk)).toEqual(['detaching']);
@@ -36,7 +36,7 @@ describe("disks in the sandbox's EC2", () => {
     expect(world.parts.ec2.violations).toEqual([]);
   });
 
-  it('go when the busy guest has stopped', async () => {
+  it('are detached when the busy guest has stopped', async () => {
     const { world, machine, disk } = mounted();
     await detach(world, disk, machine);
     stopGuest(world, machine);
@@ -70,7 +70,7 @@ describe("disks in the sandbox's EC2", () => {
     expect(world.parts.ec2.violations).toHaveLength(1);
   });
 
-  it('cause no violation if they leave a stopped machine', async () => {
+  it('cause no violation if they are taken from a stopped machine', async () => {
     const { world, machine, disk } = mounted();
     stopGuest(world, machine);
     world.advance(MINUTE);
@@ -80,7 +80,7 @@ describe("disks in the sandbox's EC2", () => {
     expect(world.parts.ec2.violations).toEqual([]);
   });
 
-  it('are refused where EC2 refuses them', async () => {
+  it('are rejected where EC2 rejects them', async () => {
     const { world, machine, disk } = mounted();
     const [other, elsewhere] = [addInstance(world), addInstance(world, { zone: 'eu-central-1b' })];
     const [stopping, managed] = [addInstance(world, { state: 'stopping' }), addInstance(world, { managed: true })];
@@ -134,7 +134,7 @@ describe('the EBS driver on the sandbox', () => {
     });
   });
 
-  it('reports to the cloud controller machines that exist, are shut down, or are gone', () => {
+  it('reports to the cloud controller whether machines exist, are shut down, or are gone', () => {
     const world = ec2World();
     const states = ['running', 'stopping', 'stopped', 'terminated'] as const;
     expect(states.map((state) => underlyingEc2.existence(world, addInstance(world, { state })))).toEqual([

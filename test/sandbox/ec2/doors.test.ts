@@ -38,7 +38,7 @@ describe('the servers of the sandbox’s EC2', () => {
     expect(door.traffic()).toEqual({ calls: { DescribeInstances: 2 }, bytes: texts.join('').length });
   });
 
-  it('break the connection where configured, and only as often as configured', async () => {
+  it('break the connection as configured, and only as often as configured', async () => {
     const world = ec2World();
     const id = addInstance(world);
     addFault(world.parts.ec2, {
@@ -52,14 +52,14 @@ describe('the servers of the sandbox’s EC2', () => {
     await door.close();
   });
 
-  it('refuse an action that the sandbox does not know', async () => {
+  it('reject an action that the sandbox does not know', async () => {
     const { door } = await behindDoor(ec2World());
     const answer = await fetch(door.url, { method: 'POST', body: 'Action=constructor' });
     await door.close();
     expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('<Code>InvalidAction</Code>')]);
   });
 
-  it('return now the past and now the present if the age of reads is random, the same for the same seed', async () => {
+  it('return the past or the present if the age of reads is random, the same for the same seed', async () => {
     const history = async (): Promise<readonly unknown[]> => {
       const world = ec2World({ staleUpTo: 5_000, staleness: 'seeded' });
       const id = addInstance(world);

@@ -20,7 +20,7 @@ export const ec2World = (knobs: Partial<SimulationSettings> = {}): Ec2World =>
     { now: Date.UTC(2026, 10, 21), seed: 1 },
   );
 
-/** The SDK on that EC2, without a network. */
+/** The SDK for that EC2, without a network. */
 export const clientOf = (world: Ec2World): EC2Client =>
   new EC2Client({ region, credentials, requestHandler: inProcessHandler(world), maxAttempts: 1 });
 

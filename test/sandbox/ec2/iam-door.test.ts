@@ -70,7 +70,7 @@ describe('the server with an authority', () => {
   it.each([
     ['only the volume', [onVolumes], 'instance/'],
     ['only the instance', [onInstances], 'volume/'],
-  ])('refuses a detach to a user who may detach only from %s', async (_, statements, missing) => {
+  ])('rejects a detach by a user who may detach only from %s', async (_, statements, missing) => {
     const { world, InstanceId, VolumeId, stateOf } = scene();
     const as = await behind(world, statements);
     await expect(as().send(new DetachVolumeCommand({ InstanceId, VolumeId }))).rejects.toMatchObject(
@@ -115,7 +115,7 @@ describe('the server with an authority', () => {
   it.each([
     ['an unknown key', 'OTHER', 'AuthFailure', 401],
     ['an authority that is out of service', 'BROKEN', 'InternalError', 500],
-  ])('refuses %s', async (_, key, name, httpStatusCode) => {
+  ])('rejects %s', async (_, key, name, httpStatusCode) => {
     const as = await behind(scene().world, [look]);
     await expect(as(key).send(new DescribeInstancesCommand({}))).rejects.toMatchObject({
       name,
@@ -123,7 +123,7 @@ describe('the server with an authority', () => {
     });
   });
 
-  it('refuses an unsigned call', async () => {
+  it('rejects an unsigned call', async () => {
     await behind(scene().world, [look]);
     const answer = await fetch(door?.url ?? '', { method: 'POST', body: 'Action=DescribeInstances' });
     expect([answer.status, await answer.text()]).toEqual([401, expect.stringContaining('<Code>AuthFailure</Code>')]);

@@ -86,7 +86,7 @@ describe('a policy', () => {
   it.each([
     ['an unsupported condition', allow('ec2:*', { Condition: { Bool: { 'aws:SecureTransport': 'true' } } })],
     ['an unsupported element', { Effect: 'Allow', NotAction: 'ec2:*', Resource: '*' }],
-  ])('with %s is refused', (_, statement) => {
+  ])('with %s is rejected', (_, statement) => {
     expect(() => policy(statement)).toThrow(/Unrecognized|Invalid/);
   });
 });

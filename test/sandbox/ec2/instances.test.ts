@@ -107,7 +107,7 @@ describe("the life of an instance in the sandbox's EC2", () => {
     );
   });
 
-  it('shows nothing of a reboot or of a guest that halts', async () => {
+  it('shows nothing of a reboot, or of a guest that halts', async () => {
     const world = ec2World();
     const id = addInstance(world);
     const before = await describeOne(world, id);
@@ -128,7 +128,7 @@ describe("the life of an instance in the sandbox's EC2", () => {
     expect((await describeOne(world, id))?.State?.Name).toBe('stopping');
   });
 
-  it('refuses what EC2 refuses, and then changes nothing', async () => {
+  it('rejects what EC2 rejects, and then changes nothing', async () => {
     const world = ec2World();
     const [id, gone] = [addInstance(world), addInstance(world)];
     forget(world, gone);
@@ -163,7 +163,7 @@ describe("the life of an instance in the sandbox's EC2", () => {
     expect(second.NextToken).toBeUndefined();
   });
 
-  it('forks: what happens in one branch does not happen in the other', () => {
+  it('can be forked: what happens in one branch does not happen in the other', () => {
     const world = ec2World();
     const id = addInstance(world);
     const branch = world.fork();

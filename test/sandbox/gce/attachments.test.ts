@@ -40,7 +40,7 @@ describe("disks in the sandbox's Compute Engine", () => {
     ]);
   });
 
-  it('cause a violation if they are taken from a suspended guest, and none if they leave a stopped one', async () => {
+  it('cause a violation if they are taken from a suspended guest, and none from a stopped one', async () => {
     const { world, machine } = mounted();
     const instance = instanceIn(world, machine);
     if (instance) suspend(world, instance);
@@ -56,7 +56,7 @@ describe("disks in the sandbox's Compute Engine", () => {
     expect([users(calm.world, calm.disk), calm.world.parts.gce.violations]).toEqual([[], []]);
   });
 
-  it('stay mounted through a suspension, but not through a stop', () => {
+  it('stay mounted during a suspension, but not during a stop', () => {
     const { world, machine, disk } = mounted();
     const instance = instanceIn(world, machine);
     if (instance) suspend(world, instance);
@@ -70,7 +70,7 @@ describe("disks in the sandbox's Compute Engine", () => {
     expect(instanceIn(world, machine)).toMatchObject({ status: 'TERMINATED', mounts: [] });
   });
 
-  it('are refused where Compute Engine refuses them', async () => {
+  it('are rejected where Compute Engine rejects them', async () => {
     const { world, machine, disk } = mounted();
     const other = addInstance(world);
     const [elsewhere, creating] = [
@@ -139,7 +139,7 @@ describe('operations', () => {
     expect(world.now()).toBe(Date.UTC(2026, 10, 21, 0, 0, 2, 500));
   });
 
-  it('are waited for no longer than two minutes', async () => {
+  it('are waited for at most two minutes', async () => {
     const world = gceWorld({ shutdownLimit: 10 * MINUTE });
     const machine = addInstance(world, { shutdownTakes: null });
     const [{ latestResponse }] = await handOf(world).instances.stop(at(machine));
@@ -151,7 +151,7 @@ describe('operations', () => {
     expect([waited.status, world.now()]).toEqual(['RUNNING', Date.UTC(2026, 10, 21, 0, 2)]);
   });
 
-  it('fail if the instance goes meanwhile, and change nothing if they were told to fail', async () => {
+  it('fail if the instance is deleted meanwhile, and change nothing if they were told to fail', async () => {
     const { world, machine, disk } = mounted();
     addFault(world.parts.gce, {
       method: 'instances.detachDisk',

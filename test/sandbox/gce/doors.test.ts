@@ -28,7 +28,7 @@ describe('the servers of the sandbox’s Compute Engine', () => {
     });
   });
 
-  it('break the connection where configured, and only as often as configured', async () => {
+  it('break the connection as configured, and only as often as configured', async () => {
     const world = gceWorld();
     const url = `/compute/v1/${addInstance(world)}`;
     addFault(world.parts.gce, { method: 'instances.get', mishap: { kind: 'drop' } });
@@ -38,7 +38,7 @@ describe('the servers of the sandbox’s Compute Engine', () => {
     await door.close();
   });
 
-  it('return now the past and now the present if the age of reads is random, the same for the same seed', async () => {
+  it('return the past or the present if the age of reads is random, the same for the same seed', async () => {
     const history = async (): Promise<readonly unknown[]> => {
       const world = gceWorld({ staleUpTo: 5_000, staleness: 'seeded' });
       const path = addInstance(world);

@@ -63,7 +63,7 @@ describe('a machine of Compute Engine that has stopped', () => {
   });
 });
 
-describe('a machine of Compute Engine that is not provably off', () => {
+describe('a machine of Compute Engine that is not proven off', () => {
   it.each([
     ['it is stopping', (world: WholeGceWorld, path: string) => stopGuest(world, path), 1_000, 'waiting'],
     ['it is suspended', (world: WholeGceWorld, path: string) => suspend(world, known(world, path)), MINUTE, 'refused'],
@@ -85,7 +85,7 @@ describe('a machine of Compute Engine that is not provably off', () => {
 });
 
 describe('a machine of Compute Engine that was deleted', () => {
-  it('is fenced on the evidence of its disk', async () => {
+  it('is fenced because of its disk', async () => {
     const { world, disk, holder, spare } = stage();
     deleteInstance(world, holder);
     world.advance(MINUTE / 2);

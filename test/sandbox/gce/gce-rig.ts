@@ -9,7 +9,7 @@ import { gceDatabaseOnTwoNodes } from '../../../sandbox/scenes/gce-database.ts';
 import { clockOf, clusterIn, never } from '../in-process.ts';
 import { clientsOf, cloudOf, MINUTE } from './gce-world.ts';
 
-/** The loop, the real adapters, and the real SDK over one world. Virtual time passes only with calls and sleeps. */
+/** The loop, the real adapters, and the real SDK on one world. Virtual time passes only with calls and sleeps. */
 
 const GCE_CALL_TAKES = 80;
 

@@ -21,7 +21,7 @@ export const requestIds = (): (() => string) => {
 
 const endpoint = 'http://sandbox.invalid';
 
-/** The SDK on that Compute Engine, without a network. */
+/** The SDK for that Compute Engine, without a network. */
 export const freshClientsOf = (world: GceWorld, fetch = inProcessFetch(world)): ComputeClients =>
   computeClients({ newRequestId: requestIds(), endpoint, fetch });
 

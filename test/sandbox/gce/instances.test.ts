@@ -59,7 +59,7 @@ describe("an instance of the sandbox's Compute Engine", () => {
     expect(String(Number(id))).not.toBe(id);
   });
 
-  it('is powered off in the end, and at once from a graceful shutdown if told so', async () => {
+  it('is powered off in the end, and at once from a graceful shutdown if requested', async () => {
     const world = gceWorld();
     const path = addInstance(world, { gracefulTakes: 30 * MINUTE });
     shutdownTakes(world, path, null);
@@ -116,7 +116,7 @@ describe("an instance of the sandbox's Compute Engine", () => {
     expect(instanceIn(world, path)?.boot).toBe(2);
   });
 
-  it('shows nothing of a reset or of a guest that halts', async () => {
+  it('shows nothing of a reset, or of a guest that halts', async () => {
     const world = gceWorld();
     const path = addInstance(world);
     const before = await get(world, path);
@@ -142,7 +142,7 @@ describe("an instance of the sandbox's Compute Engine", () => {
     expect(told(world)).toEqual(['compute.instances.guestTerminate first last']);
   });
 
-  it('is seen as it was a moment ago if reads are stale, and by its number too', async () => {
+  it('is seen as it was a moment ago if reads are stale, and also by its number', async () => {
     const world = gceWorld({ staleUpTo: 5_000 });
     const path = addInstance(world);
     const id = instanceIn(world, path)?.id ?? '';
@@ -153,7 +153,7 @@ describe("an instance of the sandbox's Compute Engine", () => {
     expect((await get(world, path)).status).toBe('STOPPING');
   });
 
-  it('forks: what happens in one branch does not happen in the other', () => {
+  it('can be forked: what happens in one branch does not happen in the other', () => {
     const world = gceWorld();
     const path = addInstance(world);
     const branch = world.fork();

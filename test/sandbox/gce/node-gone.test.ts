@@ -10,7 +10,10 @@ import { nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
 import { portsOver, react, scene } from './gce-rig.ts';
 import { MINUTE } from './gce-world.ts';
 
-/** Attachments of Google's driver name the machine's path, so they lead to the machine even if the Node is gone. */
+/**
+ * Attachments of the driver of Google name the path of the machine, so they lead to the machine even if the Node is
+ * gone.
+ */
 
 type Scene = ReturnType<typeof scene>;
 
@@ -72,7 +75,7 @@ describe.each([
   it.each([
     ['an event', byEvent],
     ['the sweep', bySweep],
-  ])('is left alone by %s once the next machine has its name and runs', async (__, found) => {
+  ])('is not touched by %s once the next machine has its name and runs', async (__, found) => {
     const made = set();
     const { world, disk, holder } = made;
     if (instanceIn(world, holder)) deleteInstance(world, holder);

@@ -12,7 +12,7 @@ import { MINUTE } from './gce-world.ts';
 
 /**
  * A machine with a local SSD that runs and has been out of reach for ten minutes, while a third node keeps the zone
- * alive.
+ * reachable.
  */
 const cutOff = (keepsLocalSsds: boolean) => {
   const made = scene();
@@ -37,7 +37,7 @@ it('a machine with local SSDs is powered off by policy with their data kept, and
   expect([diskIn(world, disk)?.users.includes(holder), world.parts.gce.violations]).toEqual([false, []]);
 });
 
-it('a machine whose local SSDs cannot be kept is left running, and a person is told what to do', async () => {
+it('a machine whose local SSDs cannot be kept is not powered off, and the outcome says what to do', async () => {
   const { world, disk, holder } = cutOff(false);
   const outcome = await react(world, holder, { unreachable: 'power-off' });
   expect(outcome).toMatchObject({
@@ -54,7 +54,7 @@ it('a machine whose local SSDs cannot be kept is left running, and a person is t
 it.each([
   ['Compute Engine says', true],
   ['we saw', false],
-])('a stop that hangs is an alarm ten minutes after %s that it began, and is left alone', async (_, timed) => {
+])('a stop that hangs raises an alarm ten minutes after %s that it began, and nothing is done', async (_, timed) => {
   const { world, holder } = scene();
   world.parts.gce.knobs.shutdownLimit = 24 * 60 * MINUTE;
   world.parts.cluster.knobs.partitioned.push(nodeNameOf(holder));

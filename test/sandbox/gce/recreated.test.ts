@@ -14,7 +14,7 @@ import { nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
 import { portsOver, scene } from './gce-rig.ts';
 import { MINUTE } from './gce-world.ts';
 
-/** An instance is deleted under our mark, and another one is created with its name. Its Node stays. */
+/** An instance is deleted while our mark is set, and another one is created with its name. Its Node stays. */
 
 /** The run that fences the machine dies right after its mark. */
 const diesAfterMark = async (world: WholeGceWorld, machine: string): Promise<void> => {

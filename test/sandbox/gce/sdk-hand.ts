@@ -24,7 +24,7 @@ const hand = {
   operations: new ZoneOperationsClient({ ...options }),
 };
 
-/** The SDK as anyone may use it, without a network and without permits, on the world that was requested last. */
+/** The SDK as anyone may use it, without a network and without permits, for the world that was requested last. */
 export const handOf = (world: GceWorld, fetch = inProcessFetch(world)): typeof hand => {
   present.fetch = fetch;
   return hand;
