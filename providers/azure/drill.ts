@@ -63,7 +63,7 @@ const groupHazard = async (
 const MEMBER = /\/resourcegroups\/([^/]+)\/providers\/microsoft\.compute\/virtualmachinescalesets\/([^/]+)$/i;
 
 /** Returns the scale set of the machine, uniform or flexible. */
-const setOf = (path: MachinePath, { virtualMachineScaleSet }: Vm) => {
+const scaleSetOf = (path: MachinePath, { virtualMachineScaleSet }: Vm) => {
   if (path.kind === 'instance') return { group: path.group, name: path.set };
   const [, group, name] = MEMBER.exec(virtualMachineScaleSet?.id ?? '') ?? [];
   return group === undefined || name === undefined ? null : { group, name };
@@ -119,7 +119,7 @@ const inspect = async (
   const orders = ['powerOff/action', 'start/action'].map((call) => `Microsoft.Compute/${kind}/${call}`);
   return {
     hazards: [
-      ...(await groupHazard(clients, setOf(path, vm), signal)),
+      ...(await groupHazard(clients, scaleSetOf(path, vm), signal)),
       ...(vm.priority === 'Spot' ? [SPOT_HAZARD] : []),
       ...ephemeralHazard(vm),
       ...(await permissionHazards(options, target, orders, signal)),

@@ -196,7 +196,7 @@ describe('a machine that is out of reach is powered off', () => {
   it.each(played(powersOff))('fails with $name without $action, but succeeds with its whole role', async (shipped) => {
     expect(await trial.missing(powersOff, shipped)).not.toEqual(powersOff.goodEnd);
     await expect.poll(() => trial.whole(powersOff, shipped.name), goesOn).toEqual(powersOff.goodEnd);
-    trial.giveUpSilent(shipped.name);
+    trial.deleteSilentNode(shipped.name);
   });
 });
 

@@ -14,7 +14,7 @@ export interface Trial {
   /** Stops the machines that have the disks. They have been silent for a long time. */
   readonly stop: (...names: readonly string[]) => Promise<void>;
   readonly dead: (name: string) => Holder;
-  readonly giveUpSilent: (name: string) => void;
+  readonly deleteSilentNode: (name: string) => void;
 }
 
 /** The functions that fence. */
@@ -69,6 +69,6 @@ export const trialOn = (
       for (const name of names) ageLease(deployed.world, places(name).dead);
     },
     dead: (name) => places(name).dead,
-    giveUpSilent: (name) => deleteNode(deployed.world, places(name).silent),
+    deleteSilentNode: (name) => deleteNode(deployed.world, places(name).silent),
   };
 };

@@ -1,11 +1,11 @@
 /** Large tables of numbers, in typed arrays that double their size. */
 
 const EMPTY = -1;
-const AT_FIRST = 2 ** 16;
+const INITIAL_CAPACITY = 2 ** 16;
 
 /** A list of numbers. */
 const growingList = (make: (length: number) => Float64Array | Uint32Array) => {
-  let items = make(AT_FIRST);
+  let items = make(INITIAL_CAPACITY);
   const put = (index: number, value: number): void => {
     if (index >= items.length) {
       const longer = make(items.length * 2);
@@ -22,7 +22,7 @@ const hashOf = (key: number): number =>
 
 /** A set of integers that are not negative, by open addressing. */
 const keySet = () => {
-  let slots = new Float64Array(AT_FIRST).fill(EMPTY);
+  let slots = new Float64Array(INITIAL_CAPACITY).fill(EMPTY);
   let count = 0;
   const slotOf = (key: number): number => {
     let at = hashOf(key) & (slots.length - 1);

@@ -679,7 +679,7 @@ describe('a step that succeeded', () => {
   it.each([
     ['delete-node', { do: 'delete-node', node: target }, 'fenced'],
     ['release-node', { do: 'release-node', node: target, record: record(), tombstone: null }, 'released'],
-  ] as const)('may be the last one: %s', (_, step, outcome) => {
+  ] as const)('ends the run if it is the last one of a fence: %s', (_, step, outcome) => {
     expect(taken(step).ending).toEqual({
       outcome,
       reason: because('off-proven', 'off'),

@@ -68,7 +68,7 @@ const FATES = {
   stops: [stops],
   mixed: [stops, stopsSlowly, stops, isTerminated, comesBack, stops, stopsSlowly, stops, isTerminated, isCutOff],
 } as const;
-const ZONES_OF = { stops: [''], mixed: ['', '', 'b', 'c'] } as const;
+const ZONES_BY_SHAPE = { stops: [''], mixed: ['', '', 'b', 'c'] } as const;
 
 const runningSince = (now: number): Machine['shown'] => ({
   power: 'running',
@@ -185,7 +185,7 @@ export const playStorm = async ({ machines, dead, eventsLost, atOnce, shape }: S
     },
   });
   for (let serial = 1; serial <= machines; serial += 1) {
-    const zone = `${ZONES.aws}${ZONES_OF[shape][serial % ZONES_OF[shape].length] ?? ''}`;
+    const zone = `${ZONES.aws}${ZONES_BY_SHAPE[shape][serial % ZONES_BY_SHAPE[shape].length] ?? ''}`;
     const machine = machineOf(serial, zone);
     const disk: Disk = { id: diskIdOf('aws', serial), cloud: 'aws', zone, holder: null, releasedAt: 0 };
     fleet.machines.push(machine);

@@ -111,8 +111,8 @@ export const destructiveCallChecks = async (
 };
 
 /** Ids that EC2 never assigned. A call with them shows whether the credentials allow this kind of call at all. */
-const NOBODYS_INSTANCE = 'i-00000000000000000';
-const NOBODYS_VOLUME = 'vol-00000000000000000';
+const MISSING_INSTANCE = 'i-00000000000000000';
+const MISSING_VOLUME = 'vol-00000000000000000';
 
 /**
  * The maximum number of machines to try. The permissions of a role may depend on tags, and tags differ from machine to
@@ -136,10 +136,10 @@ type DestructiveCall = 'ec2:DetachVolume' | 'ec2:StopInstances';
 
 /** Checks that EC2 answers the reads of a fence. @throws PermissionDenied, Unavailable */
 export const probeReads = async ({ reads }: Ec2Clients, region: string, signal: AbortSignal): Promise<void> => {
-  await lookAtMachines(reads, region, [NOBODYS_INSTANCE], { disks: true }, signal);
+  await lookAtMachines(reads, region, [MISSING_INSTANCE], { disks: true }, signal);
 };
 
-const missingTarget: TrialTarget = { machine: NOBODYS_INSTANCE, disk: NOBODYS_VOLUME, exists: false };
+const missingTarget: TrialTarget = { machine: MISSING_INSTANCE, disk: MISSING_VOLUME, exists: false };
 
 const spread = <T>(all: readonly T[], most: number): readonly T[] =>
   all.length <= most

@@ -51,7 +51,7 @@ const endsOfOneMessage = (open: OpenFunctions): void => {
     expect([its.isFenced(), its.deadLetters(), its.violations()]).toEqual([true, [], []]);
   });
 
-  it('sends a message about a machine that has to wait to itself with a delay, and then fences it', async () => {
+  it('sends itself a delayed message about a machine that has to wait, and then fences the machine', async () => {
     const its = open('stopping');
     expect(await its.deliver(its.event())).toEqual(['acknowledged']);
     expect(its.isFenced()).toBe(false);

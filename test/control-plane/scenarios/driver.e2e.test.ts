@@ -26,7 +26,7 @@ const isGoing = async ({ home }: Stage): Promise<boolean> => {
 };
 
 describe('a CSI controller that is killed in the middle of a detach', () => {
-  it('finishes it when it is back', async () => {
+  it('finishes the detach when it is back', async () => {
     const stage = await openStage(testbed, 'restart');
     const { home, disk } = stage;
     await turn(testbed.access, disk, { delayMs: 5_000 });

@@ -12,7 +12,7 @@ import { until } from '../../testbed/until.ts';
 
 const NODES = '/api/v1/nodes';
 const AT_ONCE = 24;
-const DIGESTED_WITHIN_MS = 600_000;
+const SEEN_WITHIN_MS = 600_000;
 
 const counted = z.looseObject({
   items: z.array(z.unknown()),
@@ -38,11 +38,11 @@ const bystander = (ordinal: number) => ({
 let born = 0;
 
 /** Every Node has a taint from its creation until the controllers have seen that it is ready. */
-const digested = ({ kubelets: { nodes } }: Testbed, size: number): Promise<boolean> =>
+const controllersHaveSeen = ({ kubelets: { nodes } }: Testbed, size: number): Promise<boolean> =>
   until(
     `the controllers have seen all ${size} Nodes`,
     async () => nodes.all().length >= size && nodes.all().every(({ spec }) => spec.taints.length === 0),
-    DIGESTED_WITHIN_MS,
+    SEEN_WITHIN_MS,
   );
 
 /**
@@ -55,5 +55,5 @@ export const fillUp = async (testbed: Testbed, size: number, more: number): Prom
   const now = Date.now();
   const add = (): Promise<unknown> => limit(() => admin.write('POST', NODES, nodeOfCrowd(bystander((born += 1)), now)));
   await Promise.all(Array.from({ length: Math.max(0, missing) }, add));
-  await digested(testbed, size - more);
+  await controllersHaveSeen(testbed, size - more);
 };

@@ -5,7 +5,7 @@ import { firstCallsIn, tally } from './calls.ts';
 import { fillUp } from './crowd.ts';
 import { seconds } from './figures.ts';
 import type { Played } from './play.ts';
-import { atLeisure, closely, play } from './play.ts';
+import { watchSlowly, watchClosely, play } from './play.ts';
 import type { Remedy } from './remedies.ts';
 import { allDeleted, byCli, byColdHandler, byHandler, nodeDeleted, nothing, proofless, taintOnly } from './remedies.ts';
 import type { Counted, Row, Sized, RemedyName } from './report.ts';
@@ -36,7 +36,7 @@ export const playSlow = (testbed: Testbed, patience: number): Promise<readonly R
   Promise.all(
     slow.map(async ([way, remedy]) => ({
       way,
-      played: [await told(ways[way], play(testbed, remedy, atLeisure(patience)))],
+      played: [await told(ways[way], play(testbed, remedy, watchSlowly(patience)))],
     })),
   );
 
@@ -47,7 +47,7 @@ const takeTurns = async (
 ): Promise<readonly Row[]> => {
   const rows = turns.map(([way, remedy]) => ({ way, remedy, played: new Array<Played>() }));
   for (let nth = 0; nth < runs; nth += 1) {
-    for (const { way, remedy, played } of rows) played.push(await told(ways[way], play(testbed, remedy, closely)));
+    for (const { way, remedy, played } of rows) played.push(await told(ways[way], play(testbed, remedy, watchClosely)));
   }
   return rows.map(({ way, played }) => ({ way, played }));
 };
@@ -55,7 +55,7 @@ const takeTurns = async (
 /** Resolves with a handler that has fenced once. */
 const warmHandler = async (testbed: Testbed, access = testbed.access): Promise<KeptHandler> => {
   const handler = await keepHandler(access);
-  await play(testbed, byHandler(handler), closely);
+  await play(testbed, byHandler(handler), watchClosely);
   return handler;
 };
 
@@ -95,7 +95,7 @@ const countRuns = async (testbed: Testbed, runs: number): Promise<readonly Count
       zero = performance.now();
       return byHandler(handler)(crash);
     };
-    await told(`${ways.warm}, counted`, play(testbed, remedy, closely));
+    await told(`${ways.warm}, counted`, play(testbed, remedy, watchClosely));
     const seen = gates.seen.slice(before);
     counted.push({ calls: tally(seen.map(({ passing }) => passing)), first: firstCallsIn(seen, zero) });
   }

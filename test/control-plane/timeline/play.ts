@@ -22,8 +22,8 @@ export interface WatchLimits {
   readonly askEc2EveryMs: number;
 }
 
-export const closely: WatchLimits = { forMs: 60_000, askEc2EveryMs: 50 };
-export const atLeisure = (seconds: number): WatchLimits => ({ forMs: seconds * 1000, askEc2EveryMs: 500 });
+export const watchClosely: WatchLimits = { forMs: 60_000, askEc2EveryMs: 50 };
+export const watchSlowly = (seconds: number): WatchLimits => ({ forMs: seconds * 1000, askEc2EveryMs: 500 });
 
 const LOOK_EVERY_MS = 50;
 

@@ -45,7 +45,7 @@ const created = (store: Store, path: string, body: Fields): Fields => {
   return replaced(store, name, { name, ...fields.parse(body['role']) });
 };
 
-const undeleted = (store: Store, name: string): Fields => {
+const restoreRole = (store: Store, name: string): Fields => {
   const stage = stageOf(store, name);
   if (stage === 'alive' || stage === 'purged')
     throw blocked(
@@ -76,7 +76,7 @@ const roles: Route = (store, { verb, path, query, body }) => {
   if (path.endsWith('/roles')) return verb === 'POST' ? created(store, path, body) : listed(store, path, query);
   if (!path.includes('/roles/')) return null;
   const name = path.replace(':undelete', '');
-  if (verb === 'POST' && path !== name) return undeleted(store, name);
+  if (verb === 'POST' && path !== name) return restoreRole(store, name);
   const role = objectAt(store, name);
   if (verb === 'GET') return { ...role, ...(stageOf(store, name) !== 'alive' && { deleted: true }) };
   if (stageOf(store, name) !== 'alive')
