@@ -352,11 +352,7 @@ describe('the pods of a fence', () => {
       { pods: [pod({ name: 'a' }), pod({ name: 'csi', priority: 2e9, volumes: [] })] },
       'delete-pod csi',
     ],
-    [
-      'with volumes go before those without',
-      { pods: [pod({ name: 'a', volumes: [] }), pod({ name: 'b' })] },
-      'delete-pod b',
-    ],
+    ['with volumes go before others', { pods: [pod({ name: 'a', volumes: [] }), pod({ name: 'b' })] }, 'delete-pod b'],
     ['of a Job are failed before they are deleted', { pods: [pod({ kind: 'job', name: 'job' })] }, 'fail-pod job'],
     ['with finalizers are failed before they are deleted', { pods: [pod({ finalizers: true })] }, 'fail-pod db-0'],
     [
@@ -419,11 +415,7 @@ describe('the attachments of a fence', () => {
       view({ cluster: cluster({ node: null, pods: [doubtful()], volumes: [volume({ pvc: null })] }) }),
       'fenced fenced',
     ],
-    [
-      'are deleted at once if the Node is gone',
-      view({ cluster: cluster({ node: null, pods: [] }) }),
-      'delete-attachment',
-    ],
+    ['are deleted at once without a Node', view({ cluster: cluster({ node: null, pods: [] }) }), 'delete-attachment'],
     [
       'are never deleted if another machine uses the Node name',
       view({ cluster: cluster({ node: null, nameTaken: true, pods: [] }), machine: machine({ disks: [] }) }),
@@ -477,16 +469,8 @@ describe('the disks of a fence', () => {
   const held = (change: Parameters<typeof machine>[0]) => ({ machine: machine(change) });
   const cases: readonly [string, View, string][] = [
     ['are left to Kubernetes at first', fencing({ pods: [], volumes: [deleting(5_000)] }), 'wait attachments-going'],
-    [
-      'are detached if Kubernetes does not detach them',
-      fencing({ pods: [], volumes: [deleting(10_000)] }),
-      'detach-disk',
-    ],
-    [
-      'are detached sooner if the driver failed',
-      fencing({ pods: [], volumes: [deleting(2_000, 'no')] }),
-      'detach-disk',
-    ],
+    ['are detached if Kubernetes does not do it', fencing({ pods: [], volumes: [deleting(10_000)] }), 'detach-disk'],
+    ['are detached sooner if the driver fails', fencing({ pods: [], volumes: [deleting(2_000, 'no')] }), 'detach-disk'],
     [
       'are detached at once if the policy is `always`',
       fencing({ pods: [], volumes: [deleting(0)] }, { policy: { ...defaultPolicy, detach: 'always' } }),
@@ -557,11 +541,7 @@ describe('the disks of a fence', () => {
       fencing({ pods: [], volumes: [deleting(12_000)] }, asked('plain', -18_000)),
       'wait attachments-going',
     ],
-    [
-      'are detached by force last',
-      fencing({ pods: [], volumes: [deleting(32_000)] }, asked('plain', -19_000)),
-      'detach-disk',
-    ],
+    ['are forced last', fencing({ pods: [], volumes: [deleting(32_000)] }, asked('plain', -19_000)), 'detach-disk'],
     [
       'are detached from the dead machine if another machine uses the Node name',
       view({
@@ -627,7 +607,7 @@ describe('the nudge of the attacher', () => {
       'wait attachments-going',
     ],
     [
-      'goes to the new attachment if the old one is gone',
+      'goes to the new attachment without an old one',
       fencing({ pods: [], volumes: [next({})] }, detached([])),
       'nudge',
     ],

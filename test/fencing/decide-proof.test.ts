@@ -85,11 +85,7 @@ describe('a machine that the cloud does not find', () => {
   const cases: readonly [string, View, string][] = [
     ['is proven by its disks only after they were asked', gone(), 'witness missing-without-witness'],
     ['is proven off if all disks are found and none names it', gone({}, 'released'), 'mark'],
-    [
-      'is not proven off while a disk names it: the disks are asked again',
-      gone({}, 'held'),
-      'wait missing-but-disk-held',
-    ],
+    ['is not proven off while a disk names it: all are asked again', gone({}, 'held'), 'wait missing-but-disk-held'],
     ['is refused if a disk still names it a minute later', gone({}, 'held', -59_000), 'refused missing-but-disk-held'],
     ['is refused if a disk cannot be found', gone({}, 'none'), unasked],
     ['is not proven by a disk that a pod merely wants', gone({ volumes: [volume({ attachment: null })] }), unasked],
@@ -184,11 +180,7 @@ describe('a machine that the cloud does not find', () => {
       unasked,
     ],
     ['is not proven by a record without our label', inRecord(true, { label: null }), unasked],
-    [
-      'may be proven by the attachments of a Node that is gone',
-      gone({ node: null }),
-      'witness missing-without-witness',
-    ],
+    ['may be proven by attachments of a Node that is gone', gone({ node: null }), 'witness missing-without-witness'],
     [
       'may be proven by the attachments of a Node that is gone, if they name only that Node',
       gone({ node: null, volumes: [volume({ attachment: attachment(noted('node-a')) })] }),
@@ -476,11 +468,7 @@ describe('the identity of a machine', () => {
       view({ cluster: cluster({ node: named('m-1', 'm-2') }) }),
       'refused identity-contradicted',
     ],
-    [
-      'is unproven without any identity source',
-      view({ cluster: cluster({ node: named() }) }),
-      'refused identity-unproven',
-    ],
+    ['is unproven without a source', view({ cluster: cluster({ node: named() }) }), 'refused identity-unproven'],
     [
       'is contradicted by a record of another machine',
       view({ cluster: cluster({ node: marked({ machine: 'm-2' }) }) }),
@@ -615,11 +603,7 @@ describe('a Lease', () => {
     expect(decide(untimed(ago(0), {}, 5_000))).toMatchObject({ do: 'wait', ms: 15_000 });
   });
   const cases: readonly [string, View, string][] = [
-    [
-      'does not contradict if it has not changed since the machine was seen off',
-      withLease(ago(5_000), ago(5_000)),
-      'mark',
-    ],
+    ['does not contradict if it has not changed since the machine was off', withLease(ago(5_000), ago(5_000)), 'mark'],
     [
       'contradicts if it was renewed since the machine was seen off',
       withLease(ago(1), ago(5_000)),

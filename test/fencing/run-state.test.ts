@@ -137,16 +137,8 @@ describe('a read of the machine', () => {
   const asked = { admission: admitted, admittedBoot: 'boot-1' };
   const full = remembering(read, { lease: ago(9), attachments: ['csi-1'], ...asked, witness: 'released' });
   it.each([
-    [
-      'with the same answer keeps what belongs to the proof',
-      {},
-      { lease: ago(9), attachments: ['csi-1'], admission: admitted },
-    ],
-    [
-      'with another boot forgets what belongs to the proof',
-      { generation: 'boot-2' },
-      { lease: undefined, attachments: null, admission: null },
-    ],
+    ['with the same answer keeps what is proven', {}, { lease: ago(9), attachments: ['csi-1'], admission: admitted }],
+    ['of a new boot drops proofs', { generation: 'boot-2' }, { lease: undefined, attachments: null, admission: null }],
     [
       'that no longer finds the machine keeps the admission of the cap',
       { power: 'missing', generation: null },
