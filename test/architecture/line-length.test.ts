@@ -45,7 +45,8 @@ const SHOWN = 40;
 const isStyle = (line: string): boolean => /^(?:\.[\w.]+( b)?\{|const (?:light|dark) = `--)/.test(line);
 
 /** Returns whether a text, a template, or a regular expression fills the line. */
-const isOnlyText = (line: string): boolean => /^(?:\w+: )?(['"`/]).*\1[a-z]*[,;)\]]*$/.test(line.trim());
+const isOnlyText = (line: string): boolean =>
+  /^(?:(?:const )?\w+(?:: | = ))?(['"`/]).*\1[a-z]*[,;)\]]*$/.test(line.trim());
 
 /** Returns the lines of a file, without those that only continue a template. */
 const linesOutsideTemplates = (lines: readonly string[]): readonly string[] => {
