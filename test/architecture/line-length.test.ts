@@ -44,9 +44,8 @@ const SHOWN = 40;
 /** Returns whether a line belongs to the style sheet of the report. */
 const isStyle = (line: string): boolean => /^(?:\.[\w.]+( b)?\{|const (?:light|dark) = `--)/.test(line);
 
-/** Returns whether a text, a template, or a regular expression fills the line. */
-const isOnlyText = (line: string): boolean =>
-  /^(?:(?:const )?\w+(?:: | = ))?(['"`/]).*\1[a-z]*[,;)\]]*$/.test(line.trim());
+/** Matches a line that a text, a template, or a regular expression fills, with or without a name for it. */
+const ONLY_TEXT = /^\s*(?:(?:const )?\w+(?:: | = ))?(['"`/]).*\1[a-z]*[,;)\]]*$/;
 
 /** Returns the lines of a file, without those that only continue a template. */
 const linesOutsideTemplates = (lines: readonly string[]): readonly string[] => {
@@ -60,7 +59,7 @@ const linesOutsideTemplates = (lines: readonly string[]): readonly string[] => {
 
 /** Returns the lines of a test that have to be short. */
 const withoutData = (lines: readonly string[]): readonly string[] =>
-  linesOutsideTemplates(lines).filter((line) => !isOnlyText(line));
+  linesOutsideTemplates(lines).filter((line) => !ONLY_TEXT.test(line));
 
 const longLinesIn = (room: string): readonly string[] =>
   readdirSync(path.join(root, room), { withFileTypes: true, recursive: true })
