@@ -260,7 +260,7 @@ describe('a release', () => {
     await expect(ask(install, { release: 'pod/default/db-0', accept: 'looked at it' })).rejects.toThrow(/one Node/);
   });
 
-  it('on a person’s word is about the Node that they named, although another Node of the machine has a fence', async () => {
+  it('of a person concerns the Node that they named, although another Node of the machine has a fence', async () => {
     const { world, scene, node } = await fenced();
     const { metadata, spec = {}, status = {} } = getObject(world, 'nodes', node) ?? {};
     const { labels = {}, annotations = {} } = metadata ?? {};
