@@ -261,6 +261,9 @@ describe('a machine that the cloud does not find', () => {
 });
 
 describe('a person who vouches for a machine that no cloud can prove off', () => {
+  const suspended = { power: 'suspended' } as const;
+  const drifting = { power: 'suspended', generationDrifts: true } as const;
+  const forgotten = { power: 'missing', generation: null } as const;
   const vouching = (power: Parameters<typeof machine>[0], change: Partial<View> = {}) =>
     view({
       machine: machine(power),
@@ -268,125 +271,78 @@ describe('a person who vouches for a machine that no cloud can prove off', () =>
       policy: { ...defaultPolicy, vouching: 'accepted' },
       ...change,
     });
+  const began = (memory: Partial<View['memory']>, power: Parameters<typeof machine>[0] = suspended, change = {}) =>
+    vouching(power, { memory: { ...view().memory, ...memory }, ...change });
+  const recorded = { cluster: cluster({ node: marked({ vouched: 'pulled the plug' }) }) };
   const cases: readonly [string, View, string][] = [
-    ['starts a fence if the machine is suspended', vouching({ power: 'suspended' }), 'mark'],
+    ['starts a fence if the machine is suspended', vouching(suspended), 'mark'],
     ['starts a fence if the cloud gives no power state', vouching({ power: 'unknown', generation: null }), 'mark'],
     [
       'starts a fence if the cloud does not know the machine',
-      vouching({ power: 'missing', generation: null }, { cluster: cluster({ lease: ago(60_000) }) }),
+      vouching(forgotten, { cluster: cluster({ lease: ago(60_000) }) }),
       'mark',
     ],
-    [
-      'starts no fence before the kubelet is silent',
-      vouching({ power: 'missing', generation: null }),
-      'wait kubelet-not-silent',
-    ],
+    ['starts no fence before the kubelet is silent', vouching(forgotten), 'wait kubelet-not-silent'],
     [
       'lets a later run continue the fence',
-      vouching(
-        { power: 'suspended' },
-        { request: view().request, cluster: cluster({ node: marked({ vouched: 'pulled the plug' }) }) },
-      ),
+      vouching(suspended, { request: view().request, ...recorded }),
       'delete-pod',
     ],
-    [
-      'means the boot that the Node showed when the command began',
-      vouching({ power: 'suspended' }, { memory: { ...view().memory, firstBoot: 'boot-a' } }),
-      'mark',
-    ],
-    [
-      'does not mean another boot of the Node',
-      vouching({ power: 'suspended' }, { memory: { ...view().memory, firstBoot: 'boot-0' } }),
-      'refused another-boot',
-    ],
+    ['means the boot that the Node showed when the command began', began({ firstBoot: 'boot-a' }), 'mark'],
+    ['does not mean another boot of the Node', began({ firstBoot: 'boot-0' }), 'refused another-boot'],
     [
       'means nothing if the Node did not exist when the command began',
-      vouching({ power: 'suspended' }, { memory: { ...view().memory, firstBoot: null } }),
+      began({ firstBoot: null }),
       'refused another-boot',
     ],
     [
       'lets a later run continue the fence, whichever boot that run saw first',
-      vouching(
-        { power: 'suspended' },
-        {
-          request: view().request,
-          cluster: cluster({ node: marked({ vouched: 'pulled the plug' }) }),
-          memory: { ...view().memory, firstBoot: 'boot-0' },
-        },
-      ),
+      began({ firstBoot: 'boot-0' }, suspended, { request: view().request, ...recorded }),
       'delete-pod',
     ],
-    [
-      'means the boot that the cloud named when the command began',
-      vouching({ power: 'suspended' }, { memory: { ...view().memory, firstGeneration: 'boot-1' } }),
-      'mark',
-    ],
+    ['means the boot that the cloud named when the command began', began({ firstGeneration: 'boot-1' }), 'mark'],
     [
       'does not mean another generation, although a machine that resumes keeps its bootID',
-      vouching({ power: 'suspended' }, { memory: { ...view().memory, firstGeneration: 'boot-0' } }),
+      began({ firstGeneration: 'boot-0' }),
       'refused another-boot',
     ],
     [
-      '... and our taint goes from a machine that may resume',
-      vouching(
-        { power: 'suspended' },
-        { cluster: cluster({ node: marked() }), memory: { ...view().memory, firstGeneration: 'boot-0' } },
-      ),
+      'cannot keep our taint on a machine of another generation, because that machine may resume',
+      began({ firstGeneration: 'boot-0' }, suspended, { cluster: cluster({ node: marked() }) }),
       'lift-out-of-service',
     ],
     [
-      '... unless another statement about this boot stands in the record',
-      vouching(
-        { power: 'suspended' },
-        {
-          cluster: cluster({ node: marked({ vouched: 'pulled the plug' }) }),
-          memory: { ...view().memory, firstGeneration: 'boot-0' },
-        },
-      ),
+      'does not lift our taint if the record holds another statement, about the present generation',
+      began({ firstGeneration: 'boot-0' }, suspended, recorded),
       'refused another-boot',
     ],
     [
-      '... nor without a Node',
-      vouching(
-        { power: 'suspended' },
-        { cluster: cluster({ node: null }), memory: { ...view().memory, firstGeneration: 'boot-0' } },
-      ),
+      'does not mean another generation of a machine without a Node',
+      began({ firstGeneration: 'boot-0' }, suspended, { cluster: cluster({ node: null }) }),
       'refused another-boot',
     ],
     [
       'means the machine even if the cloud has forgotten it since then',
-      vouching(
-        { power: 'missing', generation: null },
-        {
-          cluster: cluster({ lease: ago(60_000) }),
-          memory: { ...view().memory, firstGeneration: 'boot-0' },
-        },
-      ),
+      began({ firstGeneration: 'boot-0' }, forgotten, { cluster: cluster({ lease: ago(60_000) }) }),
       'mark',
     ],
     [
-      '... nor in one that the cloud did not name when the command began',
-      vouching({ power: 'suspended' }, { memory: { ...view().memory, firstGeneration: null } }),
+      'means nothing if the cloud named no boot when the command began',
+      began({ firstGeneration: null }),
       'refused another-boot',
     ],
     [
-      '... and which says nothing if each operation changes it',
-      vouching(
-        { power: 'suspended', generationDrifts: true },
-        { memory: { ...view().memory, firstGeneration: 'boot-0', firstLease: cluster().lease } },
-      ),
+      'means a machine whose generation changes with each operation, if its Lease has not changed since then',
+      began({ firstGeneration: 'boot-0', firstLease: cluster().lease }, drifting),
       'mark',
     ],
     [
-      '... unless the kubelet has also shown a sign of life since',
-      vouching(
-        { power: 'suspended', generationDrifts: true },
-        { memory: { ...view().memory, firstGeneration: 'boot-0', firstLease: ago(90_000) } },
-      ),
+      'does not mean a machine whose generation changes with each operation, if its Lease has changed since then',
+      began({ firstGeneration: 'boot-0', firstLease: ago(90_000) }, drifting),
       'refused another-boot',
     ],
     [
-      '... and which is no matter to a run without such a statement',
+      'is not needed, whatever the first generation, if the cloud itself proves the machine off',
       view({ memory: { ...view().memory, firstGeneration: 'boot-0' } }),
       'mark',
     ],
@@ -399,7 +355,7 @@ describe('a person who vouches for a machine that no cloud can prove off', () =>
     ],
     [
       'starts no fence if the kubelet renews its Lease',
-      vouching({ power: 'suspended' }, { memory: { ...view().memory, lease: ago(90_000) } }),
+      began({ lease: ago(90_000) }),
       'refused lease-renewed-after-off',
     ],
   ];
@@ -411,7 +367,6 @@ describe('a person who vouches for a machine that no cloud can prove off', () =>
         machine: machine(power),
         cluster: cluster({ node: marked({ vouched: 'pulled the plug', ...recorded }), ...change }),
       });
-    const forgotten = { power: 'missing', generation: null } as const;
     const silent = { lease: ago(60_000) };
     const freed = { ...silent, volumes: [volume({ attachment: null })] };
     const attached = {

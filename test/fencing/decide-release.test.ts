@@ -462,16 +462,16 @@ describe('a tombstone that a person left while the cloud did not know the boot',
   const NONE = { outOfService: false, ours: false, quarantine: false };
   const cases: readonly [string, View, string][] = [
     ['is forgotten once machine and kubelet run', runs(), 'set-tombstone'],
-    ['... also while record and quarantine wait for another boot', runs(left), 'set-tombstone'],
-    ['... but not if the record would not count without it', runs({ ...left, taints: NONE }), 'wait return-unproven'],
-    ['... nor if it cannot be read', runs({ ...left, record: null }), 'refused record-unreadable'],
+    ['is forgotten even while record and quarantine wait for another boot', runs(left), 'set-tombstone'],
+    ['stays if the record would not count without it', runs({ ...left, taints: NONE }), 'wait return-unproven'],
+    ['stays if the record cannot be read', runs({ ...left, record: null }), 'refused record-unreadable'],
     [
-      '... and once it is gone, the rest stays',
+      'is gone before the record and the quarantine, which stay until another boot',
       runs({ ...left, label: null, tombstone: null }),
       'wait return-unproven',
     ],
-    ['... but not if the cloud knew the boot', runs({ tombstone: KNOWN }), 'ignored machine-running'],
-    ['... nor while the Node is not Ready', runs({ ready: 'Unknown', readySince: NOW }), 'ignored machine-running'],
+    ['stays if the cloud knew the boot', runs({ tombstone: KNOWN }), 'ignored machine-running'],
+    ['stays while the Node is not Ready', runs({ ready: 'Unknown', readySince: NOW }), 'ignored machine-running'],
     [
       'stays while the Lease is old',
       {

@@ -208,7 +208,7 @@ describe('the end of a fence whose run died before it could write the end into t
     ['while the cluster shows something of its machine', open, shows('a')],
     ['while it may not show yet', { ...open, begun: NOW - 2 * MINUTE + 1_000 }, nothingShows],
     ['for a line that could not be read', { ...open, begun: Infinity, nodes: 0 }, nothingShows],
-    ['... which has aged since', { ...open, nodes: 0 }, nothingShows],
+    ['for a line that could not be read and that has aged since then', { ...open, nodes: 0 }, nothingShows],
     ['twice', { ...open, finished: true }, nothingShows],
     ['for a fence that has begun since the cluster was read', open, { ...nothingShows, readAt: NOW - 3 * MINUTE }],
   ])('is not entered %s', (_, one, shown) => expect(finishVanishedFences(ledger([one]), shown, NOW)).toBeNull());
