@@ -158,8 +158,8 @@ const forbiddenBy = (step: Step, world: World, assumption: Assumption): Invarian
 };
 
 /**
- * Returns whether the step begins what the ledger does not count. Where the ledger counts by boot, a mark that keeps the
- * taint of an earlier boot is a beginning, too.
+ * Returns whether the step begins what the ledger does not count. Where the ledger counts by boot, a mark that keeps
+ * the taint of an earlier boot is a beginning, too.
  */
 const isUncounted = (step: Step, { cap, reserved }: World): boolean =>
   cap === 'by boot'
@@ -200,8 +200,8 @@ const isOffSinceMark = ({ machine, node, offSinceMark }: World): boolean =>
   (offSinceMark ?? node?.boot === machine.kernel);
 
 /**
- * Returns whether the step lifts the mark of a machine that has been off since. A Node that has posted another boot than
- * the record names is another matter.
+ * Returns whether the step lifts the mark of a machine that has been off since. A Node that has posted another boot
+ * than the record names is another matter.
  */
 const liftsTooEarly = (step: Step, world: World): boolean =>
   step.do === 'lift-out-of-service' &&
@@ -212,8 +212,8 @@ const liftsTooEarly = (step: Step, world: World): boolean =>
   world.asked === 'about it';
 
 /**
- * Returns whether the step deletes a pod that the scheduler would place on the same Node again. A call may still be under
- * way when a person takes the quarantine off, or ends the fence.
+ * Returns whether the step deletes a pod that the scheduler would place on the same Node again. A call may still be
+ * under way when a person takes the quarantine off, or ends the fence.
  */
 const deletesUnmarked = (step: Step, { node, removed, word }: World): boolean =>
   step.do === 'delete-pod' &&

@@ -17,9 +17,9 @@ export const assumed: Assumption = { staleness: 1, transit: 1, bootToPost: 4, bo
 
 interface Special extends Partial<Pick<Scenario, 'runs' | 'slow' | 'assumption' | 'cloud' | 'policy'>> {
   /**
-   * Where the scenario begins: in a healthy cluster, after Kubernetes has noticed that the machine is off or hibernated,
-   * or right after a run took this step and died. `vouched`: right after the mark of a hibernated machine, of which a
-   * person has stated that it is off.
+   * Where the scenario begins: in a healthy cluster, after Kubernetes has noticed that the machine is off or
+   * hibernated, or right after a run took this step and died. `vouched`: right after the mark of a hibernated machine,
+   * of which a person has stated that it is off.
    */
   readonly from?: 'healthy' | 'off' | 'hibernated' | 'vouched' | Step['do'];
   /** What is different there. */

@@ -2,6 +2,7 @@ import { parseJsonOrText } from '../../../fencing/model/json-text.ts';
 import { fence } from '../../../functions/gcp/fence.ts';
 import { onEvent } from '../../../functions/gcp/on-event.ts';
 import { replay } from '../../../functions/gcp/replay.ts';
+import { bodyText } from '../../../functions/messages.ts';
 import { readHints } from '../../../providers/gcp/events/read-hints.ts';
 import { createGceSandbox, SANDBOX_PROJECT } from '../../../sandbox/gce-sandbox.ts';
 import { gceDatabaseOnTwoNodes } from '../../../sandbox/scenes/gce-database.ts';
@@ -64,7 +65,7 @@ const push = (data: string) => ({
 const ofData = async (text: string, { getDependencies, limit }: Opened): Promise<Delivered> => {
   const request = { headers: {}, body: push(bytesOf(text).toString('base64')) };
   const { status, body } = await onEvent(getDependencies)(request, limit());
-  return { body: decoded(text), answer: body, again: status >= 400 };
+  return { body: bodyText(bytesOf(text)), answer: body, again: status >= 400 };
 };
 
 /** The platform parses a body that declares itself as JSON, and passes bytes otherwise. */
