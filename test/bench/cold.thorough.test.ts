@@ -20,7 +20,7 @@ const needed: Readonly<Record<string, readonly string[]>> = { gcp: ['internal/de
  */
 const most: Readonly<Record<string, { readonly files: number; readonly bytes: number }>> = {
   aws: { files: 25, bytes: 475_000 },
-  azure: { files: 26, bytes: 915_000 },
+  azure: { files: 26, bytes: 920_000 },
   gcp: { files: 22, bytes: 1_033_000 },
 };
 

@@ -433,7 +433,7 @@ export const variants: readonly Variant[] = [
     'no Node is marked, so Kubernetes detaches nothing, and Cloudfence deletes no lingering attachment',
     [withoutRule('mark'), withoutRule('deleteLingeringAttachment')],
     'stop',
-    'recovery',
+    'mark-first',
   ),
   together(
     'a run waits neither for pods, nor for attachments, nor for disks',

@@ -64,13 +64,16 @@ export const describeSafeguards = (made: () => Made): void => {
       );
       const toFunctions = byItself.filter((target) => !JSON.stringify(target).includes('DeadLetterConfig'));
       expect(toFunctions).toEqual([expect.objectContaining({ Arn: { 'Fn::GetAtt': ['SweepLambdaFunction', 'Arn'] } })]);
-      expect(valuesOf(made()[which], 'AWS::Lambda::EventInvokeConfig')).toEqual([
+      const neverRepeated = ['SweepLambdaFunction', 'FenceLambdaFunction'].map((Ref) =>
         expect.objectContaining({
           MaximumRetryAttempts: 0,
           MaximumEventAgeInSeconds: 60,
-          FunctionName: { Ref: 'SweepLambdaFunction' },
+          FunctionName: { Ref },
         }),
-      ]);
+      );
+      const asynchronous = valuesOf(made()[which], 'AWS::Lambda::EventInvokeConfig');
+      expect(asynchronous).toHaveLength(neverRepeated.length);
+      expect(asynchronous).toEqual(expect.arrayContaining(neverRepeated));
       expect(Object.keys(ofType(made()[which], 'AWS::CloudWatch::Alarm'))).toEqual(
         expect.arrayContaining(['SweepErrorsAlarm', 'SweepMissingAlarm']),
       );
