@@ -278,6 +278,12 @@ describe.concurrent('diagnose on a real control plane', () => {
     await scene.create(lonePod('app', { claims: ['nobody'] }));
     await told(scene, /Waiting for a volume to be created/);
     expect(await causeOf(scene, 'placed')).toEqual(byPerson('waits-for-consumer'));
+    // In its first minute, a claim may just be in work.
+    await until(
+      'the claim is old enough for a provisioner that does not answer',
+      async () => (await causeOf(scene, 'app')).kinds.every((kind) => kind !== 'moving-now'),
+      120_000,
+    );
     expect(await causeOf(scene, 'app')).toEqual(byPerson('no-provisioner'));
   });
 

@@ -66,7 +66,7 @@ describe.concurrent('an instance that stops in an unusual way', () => {
     const { home, disk } = stage;
     await turn(testbed.access, disk, { delayMs: 8_000, failDetach: 'the driver is out of order' });
     await home.stop();
-    const first = cloudfence(testbed.access, 'fence', home.instance, '--timeout', '15s');
+    const first = cloudfence(testbed.access, 'fence', home.instance, '--timeout', '30s');
     const fence = async () =>
       record.parse(
         JSON.parse(
