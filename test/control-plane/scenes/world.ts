@@ -5,7 +5,7 @@ import { listOf, node as nodeSchema, volumeAttachment } from '../../testbed/obje
 import type { Scene } from './scene.ts';
 import { volumeName } from './volume.ts';
 
-/** A scene seen from outside: who has what, and what Cloudfence has left behind. */
+/** Reads a scene from outside: which machine holds each disk, and what Cloudfence has left on the Nodes. */
 export interface World {
   /** The names of the nodes that have the volume, by claim: according to EC2 and to Kubernetes. */
   readonly volumes: Readonly<
