@@ -3,12 +3,20 @@ import { inspect } from 'node:util';
 import { z } from 'zod';
 import { asCloudfenceError } from '../fencing/model/errors.ts';
 import type { IgnoredEvent, Fault, Hint, ParsedEvent } from '../fencing/model/cloud.ts';
+import type { Clock } from '../fencing/loop/ports.ts';
 import { parseJsonOrNull } from '../fencing/model/json-text.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { fenceRecord } from '../fencing/model/record.ts';
+import type { ObjectStore } from '../incidents/keep.ts';
+import { TEST_DETAIL_TYPE, TEST_SOURCE } from '../providers/plugin.ts';
+import { messageLine } from './decision-log.ts';
+import { logDecision } from './metrics.ts';
 
-/** Reads the machines in a message, as one work item each, or the reason why the message cannot be read. */
+/**
+ * Reads the machines in a message, as one work item each, or the reason why the message cannot be read. Also confirms
+ * the doctor's test events, which name no machine.
+ */
 
 /** One machine that a message names. */
 export interface WorkItem {
@@ -181,5 +189,75 @@ export const bodyText = (body: unknown): string => {
   } catch (error) {
     if (error instanceof RangeError) return inspect(body, { depth: MOST_LEVELS });
     throw error;
+  }
+};
+
+/** What the doctor sends through the deployed chain. */
+const testEvent = z.object({ cloudfence: z.literal('test-event'), id: z.string().regex(/^[\w-]{1,64}$/) });
+/**
+ * An event on an EventBridge bus. Only AWS can put events of `aws.` on the bus. Anyone who may put events in the
+ * account can use this format. So a malformed event of this kind does not indicate a fault of the chain.
+ */
+const eventBridgeForm = z
+  .object({ source: z.literal(TEST_SOURCE), 'detail-type': z.literal(TEST_DETAIL_TYPE), detail: z.unknown() })
+  .transform(({ detail }) => ({ id: testEvent.safeParse(detail).data?.id ?? null }));
+const testEventInAnyForm = z.union([testEvent, eventBridgeForm]);
+
+/** A test event. `id` is null if it is malformed. */
+interface ReceivedTestEvent {
+  readonly id: string | null;
+}
+
+/** Returns the test event that came through a queue, or null. Without a queue, it proves nothing. */
+const testEventIn = ({ messageId, body }: Pick<Message, 'messageId' | 'body'>): ReceivedTestEvent | null =>
+  testEventInAnyForm.safeParse(messageId === null ? null : parseJsonOrNull(body)).data ?? null;
+
+/** Returns the name of the object that shows the arrival of a test event. */
+export const testEventObject = (id: string): string => `test-events/${id}.json`;
+
+/** The time limit for writing the confirmation (ms). */
+const CONFIRMING_LASTS_MS = 2_000;
+
+interface ConfirmDependencies {
+  /** Absent where an install keeps no incidents. */
+  readonly incidents?: { readonly objects: Pick<ObjectStore, 'write'> };
+  readonly ports: { readonly clock: Pick<Clock, 'now' | 'timeout'> };
+  readonly log: (line: object) => void;
+}
+
+/** If the confirmation cannot be written, this is logged. The doctor then reports that it saw none. */
+const confirm = async (
+  { id }: ReceivedTestEvent,
+  { incidents, ports: { clock }, log }: ConfirmDependencies,
+): Promise<void> => {
+  if (id === null) {
+    log(messageLine(logDecision.testEvent, 'ignored', `a ${TEST_DETAIL_TYPE} has no valid id`, null));
+    return;
+  }
+  const { wall: receivedAt } = clock.now();
+  try {
+    const text = `${JSON.stringify({ id, receivedAt })}\n`;
+    await incidents?.objects.write(testEventObject(id), text, null, clock.timeout(CONFIRMING_LASTS_MS));
+    log(messageLine(logDecision.testEvent, 'received', `the test event ${id} of the doctor arrived`, null));
+  } catch (caught) {
+    log(messageLine('failed', 'test-event', `${id}: ${asCloudfenceError(caught).message}`, null));
+  }
+};
+
+/**
+ * Removes the test events from a batch, confirms them, and processes the other messages. The processing does not wait
+ * for the confirmation, but the process must not end before it.
+ */
+export const confirmTestEvents = async <M extends Pick<Message, 'messageId' | 'body'>, T>(
+  messages: readonly M[],
+  dependencies: ConfirmDependencies,
+  work: (others: readonly M[]) => Promise<T>,
+): Promise<T> => {
+  const parsed = messages.map((message) => ({ message, arrival: testEventIn(message) }));
+  const confirmed = Promise.all(parsed.flatMap(({ arrival }) => (arrival ? [confirm(arrival, dependencies)] : [])));
+  try {
+    return await work(parsed.flatMap(({ message, arrival }) => (arrival ? [] : [message])));
+  } finally {
+    await confirmed;
   }
 };

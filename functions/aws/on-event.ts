@@ -4,8 +4,7 @@ import { type ManualRunResult, handleManualReplay, processItems, type TimeLimit 
 import { asCloudfenceError } from '../../fencing/model/errors.ts';
 import { acknowledgeAll, redeliveryDelay } from '../acknowledge.ts';
 import { messageLine } from '../decision-log.ts';
-import { type Message, parseMessage, bodyText } from '../messages.ts';
-import { confirmTestEvents } from '../test-event.ts';
+import { type Message, parseMessage, bodyText, confirmTestEvents } from '../messages.ts';
 import type { FunctionDependencies } from '../dependencies.ts';
 import { handlerWithDoctor } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';

@@ -7,8 +7,7 @@ import { readHints } from '../../providers/azure/events/read-hints.ts';
 import { messageLine } from '../decision-log.ts';
 import { acknowledgeAll, redeliveryDelay, type Unacknowledged } from '../acknowledge.ts';
 import { processItems, type TimeLimit } from '../invocation.ts';
-import { type Message, parseMessage, type WorkItem, bodyText } from '../messages.ts';
-import { confirmTestEvents } from '../test-event.ts';
+import { type Message, parseMessage, type WorkItem, bodyText, confirmTestEvents } from '../messages.ts';
 import { invocationContext, type InvocationContext, type PlatformLogger } from './http.ts';
 import type { AzureDependencies, ExpandScaleSets, GetDependencies } from './dependencies.ts';
 

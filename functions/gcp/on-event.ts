@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { structuredCloudEvent, readHints } from '../../providers/gcp/events/read-hints.ts';
 import { processItems, type TimeLimit } from '../invocation.ts';
 import { acknowledgeAll } from '../acknowledge.ts';
-import { type Message, parseMessage, bodyText } from '../messages.ts';
-import { confirmTestEvents } from '../test-event.ts';
+import { type Message, parseMessage, bodyText, confirmTestEvents } from '../messages.ts';
 import { type HttpHandler, httpFunction, rejectUnauthorized } from './http.ts';
 import { type GcpDependencies, NOT_BEFORE, lazyDependencies } from './dependencies.ts';
 

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { ParsedEvent } from '../../../fencing/model/cloud.ts';
+import { ignoredEvent, parsedHints, unreadable } from '../../events/reading.ts';
 import { INSTANCE_ID } from '../identity.ts';
 
 /** The content of an event of a known kind: the machines to look at, or a note that it names none. */
@@ -29,7 +31,7 @@ export const instanceId = z
   .string()
   .regex(INSTANCE_ID, 'is not an instance id (i- and 8 to 17 lowercase hexadecimal digits)');
 
-export const TEST_NOTIFICATION = 'autoscaling:TEST_NOTIFICATION';
+const TEST_NOTIFICATION = 'autoscaling:TEST_NOTIFICATION';
 
 /**
  * API calls and service events that CloudTrail records:
@@ -207,3 +209,48 @@ const kinds = {
 export const eventKinds: ReadonlyMap<string, z.ZodType<ParsedDetail>> = new Map<string, z.ZodType<ParsedDetail>>(
   Object.entries(kinds),
 );
+
+/**
+ * A notification that Auto Scaling sends directly to a queue or a topic, without EventBridge.
+ * https://docs.aws.amazon.com/autoscaling/ec2/userguide/prepare-for-lifecycle-notifications.html
+ */
+const notification = z.union([
+  z.object({ LifecycleTransition: z.string() }).transform(({ LifecycleTransition }) => LifecycleTransition),
+  z.object({ Event: z.string().startsWith('autoscaling:') }).transform(({ Event }) => Event),
+]);
+
+const named = z.object({
+  EC2InstanceId: z.union([z.literal(''), instanceId]).nullish(),
+  AccountId: z.string().nullish(),
+  RequestId: z.string().nullish(),
+  Time: z.string().nullish(),
+});
+
+const wordFor = (transition: string): string =>
+  transition
+    .replace(/^autoscaling:/, '')
+    .replaceAll('_', '-')
+    .toLowerCase();
+
+/** Reads such a notification. Returns null for anything else. */
+export const readNotification = (raw: object, where: string): ParsedEvent | null => {
+  const transition = notification.safeParse(raw);
+  if (!transition.success) return null;
+  if (transition.data === TEST_NOTIFICATION) return ignoredEvent('a test notification of Auto Scaling', where);
+  const about = named.safeParse(raw);
+  if (!about.success) return unreadable(about.error, where, 'check the notification against its published shape');
+  const { EC2InstanceId, AccountId = null, RequestId = null, Time } = about.data;
+  if (!EC2InstanceId)
+    return ignoredEvent(`a notification of Auto Scaling (${transition.data}) that names no instance`, where);
+  return parsedHints([
+    {
+      machine: EC2InstanceId,
+      because: `auto-scaling-${wordFor(transition.data)}`,
+      eventId: RequestId,
+      time: parseTime(Time),
+      account: AccountId,
+      region: null,
+      replay: null,
+    },
+  ]);
+};

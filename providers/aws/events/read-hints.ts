@@ -1,181 +1,227 @@
 import { z } from 'zod';
-import type { ParsedEvent } from '../../../fencing/model/cloud.ts';
-import { jsonTextSchema } from '../../../fencing/model/json-text.ts';
+import type { Hint, ParsedEvent } from '../../../fencing/model/cloud.ts';
+import { parseJsonOrText } from '../../../fencing/model/json-text.ts';
 import {
-  fault,
-  unreadable,
   createEventReader,
   type EventDialect,
+  fault,
   ignoredEvent,
-  type MessageBatch,
-  messageBatchAt,
   parsedHints,
+  unreadable,
 } from '../../events/reading.ts';
-import { readDetail, readEnvelope, readTrailRecord } from './envelope.ts';
-import { instanceId, parseTime, TEST_NOTIFICATION } from './kinds.ts';
-
-interface Wrapped {
-  readonly value: unknown;
-  /** The JSON path to the unwrapped value. */
-  readonly step: string;
-}
-
-/** An SQS or SNS record contains the event as text. A pipe that transforms its input may already have parsed it. */
-const sqsRecord = z
-  .object({ body: z.union([z.string(), z.record(z.string(), z.unknown())]) })
-  .transform(({ body }): Wrapped => ({ value: body, step: '.body' }));
-/**
- * A message as `aws sqs receive-message` prints it. The name of its body field differs from that of a record.
- * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_Message.html
- */
-const receivedMessage = z
-  .object({ Body: z.string(), ReceiptHandle: z.string() })
-  .transform(({ Body }): Wrapped => ({ value: Body, step: '.Body' }));
-const snsRecord = z
-  .object({ Sns: z.object({ Message: z.string() }) })
-  .transform(({ Sns }): Wrapped => ({ value: Sns.Message, step: '.Sns.Message' }));
-const snsMessage = z
-  .object({ Type: z.literal('Notification'), Message: z.string() })
-  .transform(({ Message }): Wrapped => ({ value: Message, step: '.Message' }));
-
-/** A batch from a queue or a topic, or a list in a person's file. */
-const batches = (['Records', 'Messages', 'Events', 'Entries'] as const).map((key) =>
-  z.object({ [key]: z.array(z.unknown()) }).transform((batch): Wrapped => ({ value: batch[key], step: `.${key}` })),
-);
+import { INSTANCE_ID } from '../identity.ts';
+import { batchIn, unwrap } from './envelope.ts';
+import { eventKinds, instanceId, type ParsedDetail, parseTime, readNotification } from './kinds.ts';
 
 /**
- * An event in the form in which a sender puts it on EventBridge:
- * https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEventsRequestEntry.html
+ * The fields that all EventBridge events share. Neither the id nor the time is validated, because some published
+ * samples have ids that are not UUIDs and placeholder times.
+ * https://docs.aws.amazon.com/eventbridge/latest/ref/events-structure.html
  */
-const entry = z
-  .object({
-    DetailType: z.string(),
-    Detail: jsonTextSchema,
-    Source: z.string().nullish(),
-    Time: z.string().nullish(),
-    Resources: z.array(z.string()).nullish(),
-  })
-  .transform(({ DetailType, Detail, Source, Time, Resources }): Wrapped => ({
-    value: { 'detail-type': DetailType, source: Source, time: Time, resources: Resources ?? [], detail: Detail },
-    step: '',
-  }));
+const envelope = z.object({
+  'detail-type': z.string(),
+  source: z.string().nullish(),
+  id: z.string().nullish(),
+  account: z.string().nullish(),
+  region: z.string().nullish(),
+  time: z.string().nullish(),
+  'replay-name': z.string().nullish(),
+});
 
-/** A Kinesis record, as Lambda receives it or as a pipe forwards it, and a Firehose record. The data may be gzipped. */
-const kinesisRecord = z
-  .object({ kinesis: z.object({ data: z.string() }) })
-  .transform(({ kinesis }): Wrapped => ({ value: kinesis.data, step: '.kinesis.data' }));
-const streamRecord = z
-  .object({ data: z.string() })
-  .and(z.union([z.object({ recordId: z.string() }), z.object({ partitionKey: z.string() })]))
-  .transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
-const firehose = z
-  .object({ deliveryStreamArn: z.string(), records: z.array(z.unknown()) })
-  .transform(({ records }): Wrapped => ({ value: records, step: '.records' }));
+type Envelope = z.infer<typeof envelope>;
 
 /**
- * A CloudWatch Logs subscription, received directly or through a stream:
- * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/SubscriptionFilters.html
+ * Sources that also send events that are not about an instance, and new kinds of events. Such an event is not a mistake
+ * in a person's rule.
  */
-const logsData = z
-  .object({ awslogs: z.object({ data: z.string() }) })
-  .transform(({ awslogs }): Wrapped => ({ value: awslogs.data, step: '.awslogs.data' }));
-const logEvents = z
-  .object({ messageType: z.literal('DATA_MESSAGE'), logEvents: z.array(z.unknown()) })
-  .transform((logs): Wrapped => ({ value: logs.logEvents, step: '.logEvents' }));
-const logEvent = z
-  .object({ id: z.string(), timestamp: z.number(), message: z.string() })
-  .transform(({ message }): Wrapped => ({ value: message, step: '.message' }));
+const OUR_SOURCES: ReadonlySet<string> = new Set([
+  'aws.ec2',
+  'aws.ec2fleet',
+  'aws.ec2spotfleet',
+  'aws.autoscaling',
+  'aws.health',
+]);
 
-/** https://github.com/cloudevents/spec/blob/main/cloudevents/formats/json-format.md */
-const encodedCloudEvent = z
-  .object({ specversion: z.string(), data_base64: z.string() })
-  .transform((event): Wrapped => ({ value: event.data_base64, step: '.data_base64' }));
-const cloudEvent = z
-  .object({ specversion: z.string(), data: z.unknown() })
-  .transform(({ data }): Wrapped => ({ value: data, step: '.data' }));
+const detailOf = (raw: object): unknown => ('detail' in raw ? raw.detail : undefined);
 
-/** An event from the answer of LookupEvents. */
-const lookedUp = z
-  .object({ CloudTrailEvent: z.string() })
-  .transform(({ CloudTrailEvent }): Wrapped => ({ value: CloudTrailEvent, step: '.CloudTrailEvent' }));
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const wrappings: readonly z.ZodType<Wrapped>[] = [
-  ...batches,
-  firehose,
-  sqsRecord,
-  receivedMessage,
-  snsRecord,
-  snsMessage,
-  kinesisRecord,
-  streamRecord,
-  logsData,
-  logEvents,
-  logEvent,
-  encodedCloudEvent,
-  cloudEvent,
-  entry,
-  lookedUp,
-];
+/** Returns the event as EC2 sends it: the detail parsed from text, and the instance under the published field names. */
+const asPublished = (raw: object): object => {
+  const written = detailOf(raw);
+  const detail = typeof written === 'string' ? parseJsonOrText(written) : written;
+  if (!isObject(detail)) return { ...raw, detail };
+  const arns = namesAny(detail) ? [] : namedByArn(raw);
+  const machine = namedInDetail(detail) ?? (arns.length === 1 ? (arns[0] ?? null) : null);
+  return machine === null
+    ? { ...raw, detail }
+    : { ...raw, detail: { 'instance-id': machine, EC2InstanceId: machine, ...detail } };
+};
 
-/** Returns the messages of one delivery from a queue, a topic, or a stream. */
-const batchIn = (raw: object): MessageBatch | null =>
-  messageBatchAt(raw, 'Records', ['body', 'Sns', 'kinesis']) ??
-  messageBatchAt(raw, 'Messages', ['Body']) ??
-  messageBatchAt(raw, 'records', ['recordId']);
+/** Returns the instances in an AWS event of an unknown kind. Such an event is still a reason to look at them. */
+const machinesIn = (raw: object): readonly string[] => {
+  const detail = detailOf(raw);
+  const named = isObject(detail) ? namedInDetail(detail) : null;
+  return named === null ? namedByArn(raw) : [named];
+};
 
-/** Returns the unwrapped value, or null if the object is not an envelope. */
-const unwrap = (raw: object): Wrapped | null => {
-  for (const wrapping of wrappings) {
-    const inside = wrapping.safeParse(raw);
-    if (inside.success) return inside.data;
-  }
+const kebab = (type: string): string =>
+  type
+    .slice(0, LONGEST_WORD)
+    .replaceAll(/[^A-Za-z\d]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+    .toLowerCase();
+const LONGEST_WORD = 60;
+
+const readEventBridgeEvent = (sent: object, where: string): ParsedEvent => {
+  const raw = asPublished(sent);
+  const outer = envelope.safeParse(raw);
+  if (!outer.success) return unreadable(outer.error, where, 'send the event as EventBridge delivers it');
+  const type = outer.data['detail-type'];
+  const kind = eventKinds.get(type);
+  const machines = !kind && OUR_SOURCES.has(outer.data.source ?? '') ? machinesIn(raw) : [];
+  if (machines.length > 0) return readingOf(outer.data, { machines, because: `event-${kebab(type)}` }, where);
+  if (!kind && OUR_SOURCES.has(outer.data.source ?? '')) return ignoredEvent(`an event of the type "${type}"`, where);
+  if (!kind)
+    return fault(
+      `Cloudfence does not support events of the type "${type}"`,
+      `${where}['detail-type']`,
+      'change the pattern of the rule so that it does not send this type',
+    );
+  const inner = kind.safeParse(raw);
+  if (!inner.success) return unreadable(inner.error, where, `check the event against the published shape of "${type}"`);
+  return readingOf(outer.data, inner.data, where);
+};
+
+const readingOf = (outer: Envelope, understood: ParsedDetail, where: string): ParsedEvent =>
+  understood.machines === null
+    ? ignoredEvent(understood.whyIgnored, where)
+    : parsedHints(understood.machines.map((machine) => hintOf(outer, machine, understood)));
+
+const hintOf = (
+  outer: Envelope,
+  machine: string,
+  { because, at }: Extract<ParsedDetail, { readonly because: string }>,
+): Hint => ({
+  machine,
+  because,
+  eventId: outer.id ?? null,
+  time: parseTime(outer.time),
+  account: at?.account ?? outer.account ?? null,
+  region: at?.region ?? outer.region ?? null,
+  replay: outer['replay-name'] ?? null,
+});
+
+/**
+ * A record from CloudTrail's log files. EventBridge turns such records into events.
+ * https://docs.aws.amazon.com/awscloudtrail/latest/userguide/cloudtrail-event-reference-record-contents.html
+ */
+const record = z.looseObject({
+  eventSource: z.string().endsWith('.amazonaws.com'),
+  eventName: z.string(),
+  eventType: z.string().nullish(),
+  eventID: z.string().nullish(),
+  eventTime: z.string().nullish(),
+  awsRegion: z.string().nullish(),
+  recipientAccountId: z.string().nullish(),
+  userIdentity: z.object({ accountId: z.string().nullish() }).nullish(),
+});
+
+const typeOf = (eventType: string | null | undefined): string =>
+  eventType === 'AwsServiceEvent' ? 'AWS Service Event via CloudTrail' : 'AWS API Call via CloudTrail';
+
+/** Reads a CloudTrail record. Returns null for anything else. */
+const readTrailRecord = (raw: object, where: string): ParsedEvent | null => {
+  const read = record.safeParse(raw);
+  if (!read.success) return null;
+  const { eventType, eventID: id, eventTime: time, awsRegion: region, recipientAccountId, userIdentity } = read.data;
+  const event = {
+    'detail-type': typeOf(eventType),
+    id,
+    time,
+    region,
+    account: recipientAccountId ?? userIdentity?.accountId,
+    detail: raw,
+  };
+  const { faults, ...rest } = readEventBridgeEvent(event, where);
+  return {
+    ...rest,
+    faults: faults.map((fault) => ({ ...fault, where: fault.where.replace(`${where}.detail`, where) })),
+  };
+};
+
+/**
+ * Reads only the detail of an event, which a rule sends if its input path is `$.detail`. The fields of the detail show
+ * the kind of the event.
+ */
+
+const detailTypeOf = (detail: object): string | null => {
+  if ('affectedEntities' in detail && 'service' in detail) return 'AWS Health Event';
+  if ('instance-action' in detail) return 'EC2 Spot Instance Interruption Warning';
+  if ('sub-type' in detail) return 'EC2 Fleet Instance Change';
+  if ('state' in detail) return 'EC2 Instance State-change Notification';
   return null;
 };
 
-/**
- * A notification that Auto Scaling sends directly to a queue or a topic, without EventBridge.
- * https://docs.aws.amazon.com/autoscaling/ec2/userguide/prepare-for-lifecycle-notifications.html
- */
-const notification = z.union([
-  z.object({ LifecycleTransition: z.string() }).transform(({ LifecycleTransition }) => LifecycleTransition),
-  z.object({ Event: z.string().startsWith('autoscaling:') }).transform(({ Event }) => Event),
-]);
-
-const named = z.object({
-  EC2InstanceId: z.union([z.literal(''), instanceId]).nullish(),
-  AccountId: z.string().nullish(),
-  RequestId: z.string().nullish(),
-  Time: z.string().nullish(),
-});
-
-const wordFor = (transition: string): string =>
-  transition
-    .replace(/^autoscaling:/, '')
-    .replaceAll('_', '-')
-    .toLowerCase();
-
-/** Reads such a notification. Returns null for anything else. */
-const readNotification = (raw: object, where: string): ParsedEvent | null => {
-  const transition = notification.safeParse(raw);
-  if (!transition.success) return null;
-  if (transition.data === TEST_NOTIFICATION) return ignoredEvent('a test notification of Auto Scaling', where);
-  const about = named.safeParse(raw);
-  if (!about.success) return unreadable(about.error, where, 'check the notification against its published shape');
-  const { EC2InstanceId, AccountId = null, RequestId = null, Time } = about.data;
-  if (!EC2InstanceId)
-    return ignoredEvent(`a notification of Auto Scaling (${transition.data}) that names no instance`, where);
-  return parsedHints([
-    {
-      machine: EC2InstanceId,
-      because: `auto-scaling-${wordFor(transition.data)}`,
-      eventId: RequestId,
-      time: parseTime(Time),
-      account: AccountId,
-      region: null,
-      replay: null,
-    },
-  ]);
+/** Reads such a detail. Returns null for anything else. */
+const readDetail = (detail: object, where: string): ParsedEvent | null => {
+  const type = detailTypeOf(detail) ?? (namesAny(detail) ? 'detail' : null);
+  if (type === null || (type !== 'AWS Health Event' && !namesAny(detail))) return null;
+  const { faults, ...rest } = readEventBridgeEvent({ 'detail-type': type, detail }, where);
+  return {
+    ...rest,
+    faults: faults.map((fault) => ({ ...fault, where: fault.where.replace(`${where}.detail`, where) })),
+  };
 };
+
+/**
+ * Finds the instance that an event names, whatever field name the sender uses. The event names it in the detail, or
+ * only in an ARN next to the detail.
+ */
+
+const ARN = /^arn:[^:]+:ec2:[^:]*:[^:]*:instance\/(i-[0-9a-f]{8,17})$/;
+const LONGEST_NAME = 30;
+const NAMES: ReadonlySet<string> = new Set(['instanceid', 'ec2instanceid']);
+
+const isIt = (key: string): boolean =>
+  key.length <= LONGEST_NAME && NAMES.has(key.toLowerCase().replaceAll(/[-_]/g, ''));
+
+/** Returns the values of the fields that may name an instance, valid or not. */
+const fieldsOf = (detail: object): readonly unknown[] =>
+  Object.entries(detail).flatMap(([key, value]) =>
+    isIt(key) && value !== '' && value != null ? [value as unknown] : [],
+  );
+
+const listed = (raw: object): readonly unknown[] =>
+  'resources' in raw && Array.isArray(raw.resources) ? raw.resources : [];
+
+const isInstance = (value: unknown): value is string => typeof value === 'string' && INSTANCE_ID.test(value);
+
+/**
+ * Returns the only instance that the detail names. Returns null if the detail names no instance, several, or something
+ * else.
+ */
+const namedInDetail = (detail: object): string | null => {
+  const [only, ...others] = new Set(fieldsOf(detail));
+  return isInstance(only) && others.length === 0 ? only : null;
+};
+
+const MOST_ARNS = 1_000;
+
+/** Returns the instances that the event lists as ARNs next to its detail. */
+const namedByArn = (raw: object): readonly string[] => {
+  const named = listed(raw)
+    .slice(0, MOST_ARNS)
+    .flatMap((arn) => (typeof arn === 'string' && arn.length < 200 ? (ARN.exec(arn)?.[1] ?? []) : []));
+  return [...new Set(named)];
+};
+
+/**
+ * Returns whether a field of the detail names an instance, even with an invalid id. If so, an ARN must not replace that
+ * field.
+ */
+const namesAny = (detail: object): boolean => fieldsOf(detail).length > 0;
 
 const manualRequest = z.object({
   instanceId,
@@ -193,7 +239,7 @@ const readByHand = (raw: object, where: string): ParsedEvent => {
 };
 
 const readObject: EventDialect['readObject'] = (raw, where, onward) => {
-  if ('detail-type' in raw) return readEnvelope(raw, where);
+  if ('detail-type' in raw) return readEventBridgeEvent(raw, where);
   if ('instanceId' in raw && !('state' in raw)) return readByHand(raw, where);
   const inside = unwrap(raw);
   if (inside) return onward(inside.value, inside.step);

@@ -1,4 +1,4 @@
-import { confirmTestEvents } from '../../../functions/test-event.ts';
+import { confirmTestEvents } from '../../../functions/messages.ts';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
