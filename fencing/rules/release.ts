@@ -219,7 +219,7 @@ const runsInShownBoot = (view: View, node: NodeFacts, trace: FenceInBoot): boole
  * release removes the trace, but a release waits for another boot.
  */
 const isOfEarlierStop = (view: View, node: NodeFacts, trace: FenceInBoot): boolean => {
-  if (runsInShownBoot(view, node, trace)) return node.recordText === null || (node.record !== null && isKept(node));
+  if (runsInShownBoot(view, node, trace)) return node.recordText === null || isKept(node);
   return node.recordText === null && !isOfThisBoot(trace, node, view.machine);
 };
 

@@ -237,7 +237,10 @@ describe('a Lease that the kubelet renews during a fence', () => {
   });
 
   it('stops the fence once the record contains it', () => {
-    expect(said(renewed(ago(1), { renewed: { lease: ago(1), seen: ago(0) } }))).toBe('refused lease-renewed-after-off');
+    expect(decide(renewed(ago(1), { renewed: { lease: ago(1), seen: ago(0) } }))).toMatchObject({
+      outcome: 'refused',
+      because: { code: 'lease-renewed-after-off', says: expect.stringMatching(/has been silent for 10 minutes$/) },
+    });
   });
 
   it('becomes the Lease of the record after a long silence', () => {

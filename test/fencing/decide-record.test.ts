@@ -146,7 +146,7 @@ describe('what someone else removed from a fence', () => {
   it('is the whole fence, if this run remembers it', () => {
     expect(decide(at(node(), { remembered: record() }))).toMatchObject({
       step: { do: 'set-tombstone', tombstone: here },
-      because: { code: 'fence-removed-by-hand' },
+      because: { code: 'fence-removed-by-hand', says: expect.stringMatching(/while its machine is off$/) },
     });
   });
 

@@ -511,6 +511,11 @@ describe('a release by hand', () => {
       release(view({ cluster: cluster({ node: marked({ phase: 'fenced' }) }) }), 'checked the console'),
       'lift-out-of-service',
     ],
+    [
+      'is granted before this run has read the name of a fence',
+      release(view({ cluster: cluster({ node: marked({ fence: 'other.1' }) }) }), 'checked'),
+      'lift-out-of-service',
+    ],
     ['is granted for the fence that the person saw', release(seen('other.1'), 'checked'), 'lift-out-of-service'],
     ['is refused for a fence that has begun since', release(seen('run.1'), 'checked'), 'refused another-fence'],
     [

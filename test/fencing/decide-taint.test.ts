@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../fencing/rules/decide.ts';
 import type { ClusterFacts } from '../../fencing/model/cluster-facts.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
@@ -81,6 +82,18 @@ describe('the out-of-service taint', () => {
       taintSupported: before !== 'unsupported',
     });
     expect(stepOf(given)).toMatchObject({ do: 'mark', addOutOfService: added, record: { outOfService: whose } });
+  });
+
+  it.each([
+    ['running', 'lift-out-of-service'],
+    ['starting', 'lift-out-of-service'],
+    ['stopping', 'lift-out-of-service'],
+    ['suspended', 'delete-pod'],
+  ] as const)('does not stay on a person’s word if the cloud says that the machine is %s: %s', (power, expected) => {
+    const vouched = { ...view().request, vouched: 'pulled the plug' };
+    const policy = { ...defaultPolicy, vouching: 'accepted' } as const;
+    const given = { cluster: cluster({ node: marked() }), machine: machine({ power }), request: vouched, policy };
+    expect(said(view(given))).toBe(expected);
   });
 
   it('returns under the same fence, which keeps the volumes and pods that it named', () => {

@@ -3,7 +3,7 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import type { Survivor } from './survivors.ts';
+import type { Mutant } from './mutants.ts';
 
 const run = promisify(execFile);
 const TYPESCRIPT = resolve('node_modules/typescript/bin/tsc');
@@ -48,10 +48,10 @@ const faultsIn = async (folder: string): Promise<readonly string[]> => {
 
 const maxBuffer = 100_000_000;
 
-const mutated = (text: string, { begins, ends, to }: Survivor): string => text.slice(0, begins) + to + text.slice(ends);
+const mutated = (text: string, { begins, ends, to }: Mutant): string => text.slice(0, begins) + to + text.slice(ends);
 
 /** Returns the survivors whose own file compiles: all are compiled at once, each in a copy of its file next to it. */
-const thoseWithoutOwnFault = async (survivors: readonly Survivor[], folder: string): Promise<readonly Survivor[]> => {
+const thoseWithoutOwnFault = async (survivors: readonly Mutant[], folder: string): Promise<readonly Mutant[]> => {
   const copies = survivors.map((survivor, at) => ({ survivor, file: survivor.file.replace(/ts$/, `mutant${at}.ts`) }));
   for (const { survivor, file } of copies)
     await writeFile(join(folder, file), mutated(await readFile(join(folder, survivor.file), 'utf8'), survivor));
@@ -60,7 +60,7 @@ const thoseWithoutOwnFault = async (survivors: readonly Survivor[], folder: stri
   return copies.filter(({ file }) => !faults.some((fault) => fault.startsWith(`${file}(`))).map((one) => one.survivor);
 };
 
-const compiles = async (survivor: Survivor, folder: string): Promise<boolean> => {
+const compiles = async (survivor: Mutant, folder: string): Promise<boolean> => {
   const file = join(folder, survivor.file);
   const text = await readFile(file, 'utf8');
   await writeFile(file, mutated(text, survivor));
@@ -73,7 +73,7 @@ const compiles = async (survivor: Survivor, folder: string): Promise<boolean> =>
  * Returns the survivors that compile. A mutant that does not compile, such as a state that no type knows, cannot be
  * written by accident. Stryker's own checker does not work with this version of TypeScript.
  */
-export const thoseThatCompile = async (survivors: readonly Survivor[]): Promise<readonly Survivor[]> => {
+export const thoseThatCompile = async (survivors: readonly Mutant[]): Promise<readonly Mutant[]> => {
   if (survivors.length === 0) return [];
   const folder = await mkdtemp(join(tmpdir(), 'cloudfence-mutants-'));
   await Promise.all(COPIED.map((name) => cp(name, join(folder, name), { recursive: true })));
@@ -82,7 +82,7 @@ export const thoseThatCompile = async (survivors: readonly Survivor[]): Promise<
   await writeFile(join(folder, 'mutated.json'), JSON.stringify({ ...checks, include }));
   const own = await faultsIn(folder);
   if (own.length > 0) throw new Error(`the copy does not compile without a mutant either: ${own[0] ?? ''}`);
-  const found: Survivor[] = [];
+  const found: Mutant[] = [];
   for (const survivor of await thoseWithoutOwnFault(survivors, folder))
     if (await compiles(survivor, folder)) found.push(survivor);
   await rm(folder, { recursive: true });

@@ -1,3 +1,5 @@
+import type { Ignorer } from '@stryker-mutator/api/ignore';
+
 /** A part of Babel's path to a piece of the mutated code. */
 interface Path {
   readonly node: {
@@ -16,10 +18,6 @@ const textOf = ({ node: { type, value, quasis = [] } }: Path): string => {
  * Omits texts for people: those with a space. Their words have no effect, and tests quote only the few that matter. A
  * text without a space is a code, a key, or a state, and is mutated.
  */
-export const strykerPlugins = [
-  {
-    kind: 'Ignore',
-    name: 'message-texts',
-    value: { shouldIgnore: (path: Path) => (textOf(path).includes(' ') ? 'a text that people read' : undefined) },
-  },
-];
+export const messageTexts: Ignorer = {
+  shouldIgnore: (path: Path) => (textOf(path).includes(' ') ? 'a text that people read' : undefined),
+};
