@@ -190,6 +190,10 @@ const testFor = async (target: NamedTarget, cluster: DiagnosedCluster, ports: Se
 const inWords = ({ cluster, node, machine }: ExistingFence): string =>
   `Node ${node} in ${cluster}${machine === null ? '' : ` (${machine})`}`;
 
+/** A word without a kind can also be the name of a Node. */
+const fencedTargetInWords = (target: NamedTarget): string =>
+  target.kind === 'disk' ? `a Node or a volume ${quoted(target.id)}` : targetInWords(target);
+
 /**
  * Returns the only existing fence to which a name leads: the fence of a Node or of a machine, or the fence whose record
  * names the pod or the volume.
@@ -206,14 +210,12 @@ export const findFence = async (text: string, ports: SearchPorts): Promise<Exist
     }),
   );
   const [only, ...more] = perCluster.flat();
-  const named = machine ?? targetInWords(target);
+  const named = machine ?? fencedTargetInWords(target);
   if (!only)
-    throw new InvalidInput(
-      `no existing fence matches ${named} in ${clusters.map(({ cluster }) => cluster.name).join(', ')}`,
-    );
+    throw new InvalidInput(`no fence in ${namesOf(ports)} is about ${named}. Run cloudfence status to see every fence`);
   if (more.length > 0)
     throw new InvalidInput(
-      `several existing fences match ${named}: ${[only, ...more].map(inWords).join(', ')}. Name one of the Nodes`,
+      `several fences are about ${named}: ${[only, ...more].map(inWords).join(', ')}. Name one of the Nodes`,
     );
   return only;
 };

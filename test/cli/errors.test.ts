@@ -48,7 +48,10 @@ const mistakes: readonly (readonly [readonly string[], RegExp])[] = [
   [['fence', 'pod/../secrets'], /"pod\/..\/secrets" is not pod\/<namespace>\/<name>/],
   [['fence', 'pod/default/none'], /there is no pod default\/none in default/],
   [['release', ''], /"" is not pod\/<namespace>\/<name>/],
-  [['release', 'no-such-node'], /no existing fence matches volume no-such-node in default/],
+  [
+    ['release', 'no-such-node'],
+    /no fence in default is about a Node or a volume "no-such-node"\. Run cloudfence status to see every fence/,
+  ],
   [['release', 'pvc/default/data-db-0', '--accept', 'I looked'], /accept is a statement about one Node/],
   [['fence', 'i-0123456789abcdef0', '--region', ''], /--region <name>.*empty: give a value, or omit the option/],
   [

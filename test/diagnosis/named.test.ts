@@ -163,7 +163,7 @@ describe('a fence is found by', () => {
     'no other name: %s',
     async (target) => {
       const { world } = await fenced();
-      await expect(fenceOf(world, target)).rejects.toThrow(/no existing fence matches/);
+      await expect(fenceOf(world, target)).rejects.toThrow(/no fence in sandbox is about/);
     },
   );
 });
