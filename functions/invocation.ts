@@ -3,15 +3,16 @@ import type { RunState } from '../fencing/loop/state.ts';
 import { type CommandResult, errorsIn } from '../fencing/loop/reduce.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Command } from '../fencing/loop/next-command.ts';
-import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/outcome.ts';
+import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import { runAll } from '../fencing/loop/run.ts';
-import { pluralize, longWaits } from '../fencing/model/reason.ts';
+import { longWaits } from '../fencing/model/reason.ts';
 import { messageLine, outcomeLine, skippedLines, stepLines } from './decision-log.ts';
 import { createRunLogs, keepIncidents, occasionOf, type RunLogs } from './incidents.ts';
 import { type Message, type WorkItem, describeFault, isDryRun, onePerMachine } from './messages.ts';
-import { logDecision, measurementsOf, unreachableMeasurements } from './metrics.ts';
+import { measurementsOf, unreachableMeasurements } from './metrics.ts';
+import { type ManualRunResult, notServedAmong, resultOf, servedItems } from './served.ts';
 import type { FunctionDependencies } from './dependencies.ts';
 
 /** One call of a function: what it serves, its runs within the platform's time limit, and their log. */
@@ -97,28 +98,6 @@ interface RunOptions {
   readonly queued: boolean;
   readonly vouched: string | null;
 }
-
-/** Limits how many unserved items are logged individually. */
-const MAX_LOGGED = 20;
-
-/** Returns the items that this install serves, and logs the others. */
-const servedItems = (items: readonly WorkItem[], { whyNotServed, log }: FunctionDependencies): readonly WorkItem[] => {
-  const checked = items.map((item) => ({ item, why: whyNotServed(item) }));
-  const others = checked.flatMap(({ item, why }) => (why === null ? [] : [{ machine: item.machine, why }]));
-  for (const { machine, why } of others.slice(0, MAX_LOGGED))
-    log(messageLine(logDecision.foreign, 'foreign', why, machine));
-  const left = others.length - MAX_LOGGED;
-  if (left > 0)
-    log(
-      messageLine(
-        logDecision.foreign,
-        'foreign',
-        `this install does not serve ${pluralize(left, 'more machine')}`,
-        null,
-      ),
-    );
-  return checked.flatMap(({ item, why }) => (why === null ? [item] : []));
-};
 
 /**
  * Looks at each machine once, even if several messages name it, and logs the outcome. If one message requests a dry run
@@ -208,9 +187,6 @@ export const logUnreachableCluster = (
     ...formatMeasurements(unreachableMeasurements),
   });
 
-/** The JSON that the CLI prints: one object for one machine, `results` for several. */
-export type ManualRunResult = OutcomeJson | { readonly results: readonly OutcomeJson[] };
-
 /**
  * Runs a person's request until it ends or the invocation ends, because there is no queue.
  * @throws InvalidInput, before any action, if the input cannot be read
@@ -225,8 +201,7 @@ export const runManually = async (
   if (faults.length > 0) throw new InvalidInput(faults.map(describeFault).join('; '));
   const items = messages.flatMap((message) => message.items);
   const outcomes = await processItems(items, { ...options, queued: false }, dependencies, limit, async (all) => all);
-  const [only, second] = outcomes;
-  return only && !second ? outcomeJson(only) : { results: outcomes.map(outcomeJson) };
+  return resultOf(outcomes, notServedAmong(items, dependencies));
 };
 
 /**

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { readHints } from '../../providers/aws/events/read-hints.ts';
-import { type ManualRunResult, handleManualReplay, processItems, type TimeLimit } from '../invocation.ts';
+import { handleManualReplay, processItems, type TimeLimit } from '../invocation.ts';
+import type { ManualRunResult } from '../served.ts';
 import { asCloudfenceError } from '../../fencing/model/errors.ts';
 import { acknowledgeAll, redeliveryDelay } from '../acknowledge.ts';
 import { messageLine } from '../decision-log.ts';

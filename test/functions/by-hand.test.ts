@@ -68,6 +68,19 @@ describe('replay', () => {
     expect(stateOf(world)).toEqual(before);
   });
 
+  it('says which machine this install does not serve, and why', async () => {
+    const { world, scene } = stopped();
+    const install = installOver(world);
+    const replayed = (event: unknown) => replay(async () => install.dependencies, never)(event, install.context());
+    const elsewhere = stateChange(scene.spare, 'stopped', { region: 'ap-south-1' });
+    const notServed = [{ instance: scene.spare, reason: expect.stringMatching(/^foreign: .*ap-south-1/) }];
+    expect(await replayed(elsewhere)).toEqual({ results: [], notServed });
+    expect(await replayed([elsewhere, stateChange(scene.holder)])).toMatchObject({
+      results: [{ instance: scene.holder, outcome: 'fenced' }],
+      notServed,
+    });
+  });
+
   it('starts the replay of a time range of an archive', async () => {
     const install = installOver(stopped().world);
     const started = async ({ from, to }: { from: string; to: string }) => ({
