@@ -1,6 +1,6 @@
 import type { Cloud } from '../model/cloud.ts';
 import type { Cluster } from '../model/cluster.ts';
-import { InvalidConfiguration } from '../model/errors.ts';
+import { asCloudfenceError, CloudfenceError, InvalidConfiguration, Unavailable } from '../model/errors.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import type { Observation, RunState, ClusterLocation } from './state.ts';
 import type { CommandResult } from './reduce.ts';
@@ -48,6 +48,41 @@ export const abortOnSignal = async <T>(signal: AbortSignal, call: () => Promise<
     signal.removeEventListener('abort', giveUp);
   }
 };
+
+/**
+ * Returns the error of a call. A call that was interrupted is not a fault, whatever error it throws: it may succeed
+ * later.
+ */
+export const errorOfCall = (error: unknown, interrupted: AbortSignal): CloudfenceError =>
+  interrupted.aborted && !(error instanceof CloudfenceError)
+    ? new Unavailable('the time limit ended before an answer arrived', { cause: error })
+    : asCloudfenceError(error);
+
+/**
+ * Makes a call that ends after `ms`, even if it ignores its signal.
+ * @throws Unavailable at that time, or what the call throws
+ */
+export const endInTime = async <T>(
+  ms: number,
+  { clock, signal }: Pick<Ports, 'clock' | 'signal'>,
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> => {
+  const inFlight = new AbortController();
+  const ending = AbortSignal.any([signal, inFlight.signal, clock.timeout(Math.max(0, ms))]);
+  try {
+    return await abortOnSignal(ending, () => call(ending));
+  } catch (error) {
+    throw errorOfCall(error, ending);
+  } finally {
+    inFlight.abort();
+  }
+};
+
+/**
+ * Returns half of the time (ms) that is left until the deadline. Reads that several runs share may take that long, so
+ * that the runs still have time to make their own and to report the error.
+ */
+export const halfOf = (deadline: number, { clock }: Pick<Ports, 'clock'>): number => (deadline - clock.now().mono) / 2;
 
 /** A kubelet that has not renewed its Lease for this long (ms) is silent. */
 export const STALE_LEASE_MS = 60_000;

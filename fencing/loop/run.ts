@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { StepResult } from '../model/cluster.ts';
-import { asCloudfenceError, CloudfenceError, Unavailable } from '../model/errors.ts';
+import { asCloudfenceError } from '../model/errors.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import type { Outcome, StepReport } from '../model/outcome.ts';
 import { type Permit, permitUntil } from '../model/permit.ts';
@@ -11,7 +11,7 @@ import { outcomeOf, failedEnding } from './ending.ts';
 import { searchClusters, runLook } from './look.ts';
 import { type StepAnswer, reduce, type CommandResult } from './reduce.ts';
 import { stepsOfCommand, nextCommand, RECHECK_LASTS_MS, type Command } from './next-command.ts';
-import { clusterAt, type Ports } from './ports.ts';
+import { abortOnSignal, clusterAt, endInTime, errorOfCall, halfOf, type Ports } from './ports.ts';
 import { sleepOrPoll } from './sleep.ts';
 import {
   startRun,
@@ -70,7 +70,7 @@ export const runAll = async (
   locationHints: ReadonlyMap<MachineId, LocationHint> = new Map(),
 ): Promise<readonly Outcome[]> => {
   const machines = [...new Set(named)];
-  const reads = machines.length > 1 ? await readAll(machines, ports) : NO_READS;
+  const reads = machines.length > 1 ? await readAll(machines, occasion, ports) : NO_READS;
   const [apart, together] = [pLimit(AT_A_TIME.apart), pLimit(AT_A_TIME.together)];
   const sharing = { ...ports, looks: createSharedLooks(ports, () => together.activeCount) };
   return Promise.all(
@@ -89,8 +89,10 @@ const NO_READS: Reads = new Map();
  * Reads all machines of an invocation with one live look. If the look fails, each run reads its machine again and
  * reports the error.
  */
-const readAll = (machines: readonly MachineId[], ports: Ports): Promise<Reads> =>
-  lookAtAll(machines, true, ports).catch(() => NO_READS);
+const readAll = (machines: readonly MachineId[], { deadline }: SharedRunOptions, ports: Ports): Promise<Reads> =>
+  endInTime(halfOf(deadline, ports), ports, (signal) => lookAtAll(machines, true, { ...ports, signal })).catch(
+    () => NO_READS,
+  );
 
 const startOf = (
   machine: MachineId,
@@ -143,36 +145,43 @@ export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
   }
 };
 
-/** The time (ms) after the run's deadline for final calls, such as the Event on the Node. */
-const LAST_CALLS_MS = 1_000;
+/** How long (ms) a command that began before the run's deadline may last after it. */
+const OVERTIME_MS = 1_000;
+/** How long after the deadline (ms) all final calls together may last, such as the Events. */
+const LAST_CALLS_MS = 2_000;
 
-/** A call that the end of the run's time interrupts is not a fault, whatever error it throws. */
-const outOfTime = (error: unknown): CloudfenceError =>
-  error instanceof CloudfenceError
-    ? error
-    : new Unavailable('the time limit of the run ended before an answer arrived', { cause: error });
+const timeLeftFor = ({ do: what }: Command, { deadline }: RunState, { mono }: Moment): number =>
+  what === 'conclude' || what === 'record-events'
+    ? Math.max(0, deadline + LAST_CALLS_MS - mono)
+    : Math.max(0, deadline - mono) + OVERTIME_MS;
 
-/** Executes one command. Returns errors as results, too. An unexpected error keeps its stack in its cause. */
+/**
+ * Executes one command. Returns errors as results, too. An unexpected error keeps its stack in its cause. The command
+ * ends in time even if a call ignores its signal: an SDK may wait for credentials for ever.
+ */
 export const executeCommand = async (
   command: Exclude<Command, { do: 'finish' }>,
   state: RunState,
   ports: Ports,
 ): Promise<CommandResult> => {
-  const sentAt = ports.clock.now();
   const inFlight = new AbortController();
-  const timeUp = ports.clock.timeout(Math.max(0, state.deadline - sentAt.mono) + LAST_CALLS_MS);
+  const timeUp = ports.clock.timeout(timeLeftFor(command, state, ports.clock.now()));
   const signal = AbortSignal.any([ports.signal, inFlight.signal, timeUp]);
+  const own = { ...ports, signal };
   try {
-    return await carryOut(command, state, { ...ports, signal });
+    // Each step ends in time by itself, so that the answers of the others are not lost.
+    return await (command.do === 'act'
+      ? act(command, own)
+      : abortOnSignal(signal, () => carryOut(command, state, own)));
   } catch (error) {
-    return { to: 'failed', error: timeUp.aborted ? outOfTime(error) : asCloudfenceError(error) };
+    return { to: 'failed', error: errorOfCall(error, signal) };
   } finally {
     inFlight.abort();
   }
 };
 
 const carryOut = async (
-  command: Exclude<Command, { do: 'finish' }>,
+  command: Exclude<Command, { do: 'finish' | 'act' }>,
   state: RunState,
   ports: Ports,
 ): Promise<CommandResult> => {
@@ -193,8 +202,6 @@ const carryOut = async (
       return { to: 'conclude' };
     case 'recheck':
       return recheck(command, ports);
-    case 'act':
-      return act(command, ports);
     case 'imagine':
       return { to: 'imagine' };
     case 'sleep':
@@ -266,7 +273,8 @@ const act = async (command: Extract<Command, { do: 'act' }>, ports: Ports): Prom
   const answers = await Promise.all(
     stepsOfCommand(command).map(async ({ step, leaveBy }): Promise<StepAnswer> => {
       const permit = permitUntil(expires, ports.clock, leaveBy);
-      return apply(step, location, permit, ports).catch(asCloudfenceError);
+      const taken = abortOnSignal(ports.signal, () => apply(step, location, permit, ports));
+      return taken.catch((error: unknown) => errorOfCall(error, ports.signal));
     }),
   );
   return { to: 'act', answers, sentAt };

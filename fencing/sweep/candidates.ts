@@ -1,15 +1,15 @@
 import { outcomeOf, failedEnding } from '../loop/ending.ts';
 import { ambiguousNodesReason } from '../loop/locate.ts';
-import { type Ports, STALE_LEASE_MS } from '../loop/ports.ts';
+import { endInTime, halfOf, type Ports, STALE_LEASE_MS } from '../loop/ports.ts';
 import type { LocationHint, SharedRunOptions } from '../loop/run.ts';
 import type { RunState } from '../loop/state.ts';
-import type { VolumeFacts } from '../model/cluster-facts.ts';
 import type { Cluster, SuspectNode } from '../model/cluster.ts';
 import { CloudfenceError, asCloudfenceError } from '../model/errors.ts';
 import { type MachineId, machineOfProviderID } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
 import { hasBootedSince } from '../rules/lift.ts';
+import { machinesOfGoneNode } from './gone-nodes.ts';
 import { simulateLift, liftBeforeRun, UNKNOWN_MACHINE, stateOfSuspect } from './lift.ts';
 
 /** Groups the suspects of one cluster by machine, and says where each run begins. */
@@ -95,9 +95,21 @@ const safeCandidateOf = async (cluster: Cluster, suspect: SuspectNode, ports: Po
   }
 };
 
+const searchCandidates = async (
+  cluster: Cluster,
+  occasion: SharedRunOptions,
+  ports: Ports,
+): Promise<readonly SweepCandidate[]> => {
+  const suspects = await cluster.suspects(STALE_LEASE_MS, ports.signal);
+  const lifts = await Promise.all(suspects.map((suspect) => liftBeforeRun(cluster.name, suspect, occasion, ports)));
+  const found = await Promise.all(suspects.map((suspect) => safeCandidateOf(cluster, suspect, ports)));
+  return found.map((candidate, at) => ({ ...candidate, lift: lifts[at] ?? null }));
+};
+
 /**
  * Finds the candidates in one cluster. First removes our taint from Nodes that have booted since, because that must not
- * wait for any other read. Reports a cluster that does not answer, because the state of its Nodes is unknown.
+ * wait for any other read. Reports a cluster that does not answer in time, because the state of its Nodes is unknown.
+ * The other clusters do not wait for it any longer.
  */
 export const candidatesIn = async (
   cluster: Cluster,
@@ -105,10 +117,10 @@ export const candidatesIn = async (
   ports: Ports,
 ): Promise<CandidateScan> => {
   try {
-    const suspects = await cluster.suspects(STALE_LEASE_MS, ports.signal);
-    const lifts = await Promise.all(suspects.map((suspect) => liftBeforeRun(cluster.name, suspect, occasion, ports)));
-    const found = await Promise.all(suspects.map((suspect) => safeCandidateOf(cluster, suspect, ports)));
-    return { candidates: found.map((candidate, at) => ({ ...candidate, lift: lifts[at] ?? null })), unreachable: [] };
+    const candidates = await endInTime(halfOf(occasion.deadline, ports), ports, (signal) =>
+      searchCandidates(cluster, occasion, { ...ports, signal }),
+    );
+    return { candidates, unreachable: [] };
   } catch (error) {
     return { candidates: [], unreachable: [{ cluster: cluster.name, error: asCloudfenceError(error) }] };
   }
@@ -200,95 +212,4 @@ export const refuseAmbiguous = (
   if (!first || !second || existing.some(({ suspect }) => suspect.marked)) return null;
   const state = stateOfSuspect(first.cluster, first.suspect, machine, occasion, ports);
   return outcomeOf(refused(state, ambiguousNodesReason(machine, existing.map(locationOf))), ports.clock.now());
-};
-
-/** The machines to which the attachments of a deleted Node may belong, if the attachments name none. */
-interface Below {
-  readonly machines: readonly MachineId[];
-  /**
-   * Why the machine is not known, as a text for people. Null if it is known, or if no disk of this cloud is involved.
-   */
-  readonly doubt: string | null;
-}
-
-const MOST_NAMED = 5;
-
-const knownMachine = (machine: MachineId): Below => ({ machines: [machine], doubt: null });
-
-const unknownMachine = ({ node, attachments }: SuspectNode, why: string): Below => ({
-  machines: [],
-  doubt:
-    `Node ${node} no longer exists, its attachments (${attachments.slice(0, MOST_NAMED).join(', ')}) name no ` +
-    `machine, and ${why}`,
-});
-
-/** The result if neither a disk nor Kubernetes shows that anything was ever attached. */
-const NOTHING_HELD: Below = { machines: [], doubt: null };
-
-/**
- * Returns the volumes of this cloud that are still attached to the Node. Returns none if another machine uses the
- * Node's name now.
- */
-const volumesLeft = async (
-  cluster: Cluster,
-  { node, attachments }: SuspectNode,
-  { cloud, signal }: Ports,
-): Promise<readonly VolumeFacts[]> => {
-  const query = { machine: UNKNOWN_MACHINE, nodeNames: [], machineOf: cloud.machineOf };
-  const facts = await cluster.look(
-    { query, node: null, remembered: null, successorsOf: [], attachments, named: [node] },
-    signal,
-  );
-  return facts.nameTaken ? [] : facts.volumes.filter((volume) => cloud.diskOf(volume) !== null);
-};
-
-/**
- * Returns the likeliest machine for the Node's name. No machine holds the disks, so only the ids that the cloud would
- * give to a Node of that name are left. Prefers a machine that the cloud knows to one that it does not know any more.
- */
-const guessed = async (
-  suspect: SuspectNode,
-  volumes: readonly VolumeFacts[],
-  { cloud, signal }: Ports,
-): Promise<Below> => {
-  const guesses = new Set(volumes.flatMap((volume) => cloud.machinesNamed?.(suspect.node, volume) ?? []));
-  const facts = guesses.size === 0 ? [] : await cloud.look([...guesses], { disks: false }, signal);
-  const fitting = facts.filter(({ nodeNames }) => nodeNames.includes(suspect.node));
-  const [likeliest] = [...fitting.filter(({ power }) => power !== 'missing'), ...fitting];
-  return likeliest
-    ? knownMachine(likeliest.machine)
-    : unknownMachine(suspect, 'Cloudfence finds no machine with that name');
-};
-
-const wasAttached = (volumes: readonly VolumeFacts[]): boolean =>
-  volumes.some(({ attachment }) => attachment?.attached);
-
-const byTheirDisks = async (suspect: SuspectNode, volumes: readonly VolumeFacts[], ports: Ports): Promise<Below> => {
-  if (!ports.cloud.holders)
-    return wasAttached(volumes)
-      ? unknownMachine(suspect, `Cloudfence cannot ask ${ports.cloud.name} for a machine by its disks`)
-      : NOTHING_HELD;
-  const diskHolders = await ports.cloud.holders(volumes, ports.signal);
-  const [holder, ...others] = new Set(diskHolders.flatMap(({ by }) => by));
-  if (holder === undefined) return wasAttached(volumes) ? guessed(suspect, volumes, ports) : NOTHING_HELD;
-  return others.length === 0
-    ? knownMachine(holder)
-    : unknownMachine(suspect, `their disks are attached to more than one machine: ${[holder, ...others].join(', ')}`);
-};
-
-/**
- * Returns the machine of a deleted Node, found through the disks that were attached to it. It is the machine that holds
- * the disks. If the disks are free, it is the machine that the disks' location and the Node's name suggest. Not every
- * cloud can find the holder of a disk. The result is only a hint: a run has to prove that it was this machine.
- */
-export const machinesOfGoneNode = async (cluster: Cluster, suspect: SuspectNode, ports: Ports): Promise<Below> => {
-  const volumes = await volumesLeft(cluster, suspect, ports);
-  if (volumes.length === 0) return { machines: [], doubt: null };
-  try {
-    return await byTheirDisks(suspect, volumes, ports);
-  } catch (error) {
-    if (error instanceof CloudfenceError)
-      return unknownMachine(suspect, `Cloudfence cannot read their disks: ${error.message}`);
-    throw error;
-  }
 };

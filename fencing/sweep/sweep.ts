@@ -3,7 +3,7 @@ import type { MachineFacts, MachineId } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { runAll, type SharedRunOptions } from '../loop/run.ts';
 import { longWaits } from '../model/reason.ts';
-import type { Ports } from '../loop/ports.ts';
+import { endInTime, halfOf, type Ports } from '../loop/ports.ts';
 import {
   groupByMachine,
   refuseAmbiguous,
@@ -38,7 +38,7 @@ export const sweep = async (occasion: SharedRunOptions, ports: Ports): Promise<S
   const named = groupByMachine(candidates);
   const doubtful = [...named].flatMap(([machine, seen]) => refuseAmbiguous(machine, seen, occasion, ports) ?? []);
   const clear = new Map([...named].filter(([machine]) => doubtful.every((outcome) => outcome.machine !== machine)));
-  const facts = await factsOf([...clear.keys()], ports);
+  const facts = await factsOf([...clear.keys()], occasion, ports);
   const locationHints = new Map([...clear].map(([machine, seen]) => [machine, locationHint(machine, seen)]));
   const outcomes = await runAll(
     inTurn(clear, facts, occasion.newRunId),
@@ -80,12 +80,15 @@ const isFinished = ({ record, marked, attachments }: SuspectNode): boolean =>
 const concludeDead = async (
   cluster: Cluster,
   { candidates, unreachable, readAt }: CandidateScan & { readonly readAt: number },
-  { policy }: SharedRunOptions,
-  { signal }: Ports,
+  { policy, deadline }: SharedRunOptions,
+  ports: Ports,
 ): Promise<void> => {
   if (policy.dryRun || policy.paused !== null || unreachable.length > 0 || candidates.some(isAnybodys)) return;
   const unfinished = candidates.filter(({ suspect }) => !isFinished(suspect));
-  await cluster.concludeUnless([...groupByMachine(unfinished).keys()], readAt, signal).catch(() => undefined);
+  const showing = [...groupByMachine(unfinished).keys()];
+  await endInTime(halfOf(deadline, ports), ports, (signal) => cluster.concludeUnless(showing, readAt, signal)).catch(
+    () => undefined,
+  );
 };
 
 /**
@@ -98,8 +101,16 @@ const isNews = ({ outcome, steps }: Outcome): boolean => outcome !== 'fenced' ||
  * Looks at all machines once. If the look fails, each run makes its own look, because a failing zone must not hide the
  * others.
  */
-const factsOf = async (machines: readonly MachineId[], { cloud, signal }: Ports): Promise<readonly MachineFacts[]> =>
-  machines.length === 0 ? [] : cloud.look(machines, { disks: false }, signal).catch(() => []);
+const factsOf = async (
+  machines: readonly MachineId[],
+  { deadline }: SharedRunOptions,
+  ports: Ports,
+): Promise<readonly MachineFacts[]> =>
+  machines.length === 0
+    ? []
+    : endInTime(halfOf(deadline, ports), ports, (signal) => ports.cloud.look(machines, { disks: false }, signal)).catch(
+        () => [],
+      );
 
 /**
  * Returns whether a fence is finished, and its machine is still off in the same boot with nothing attached. There is

@@ -19,6 +19,7 @@ const location = { cluster: 'blue', node: 'node-a' };
 const known = begun({ location });
 const deletePod: Step = { do: 'delete-pod', pod: { namespace: 'default', name: 'db-0', uid: 'pod-uid' } };
 const target = { machine: 'm-1', incarnation: null };
+const reservation = { machine: 'm-1', boot: 'boot-1', cap: defaultPolicy.cap, onlyAsked: false };
 const act = (step: Step, expires = 5_000): Command =>
   actOn(location, { step, because: because('off-proven', 'off') }, expires);
 const execute = (command: Command, ports: Partial<Ports>) =>
@@ -293,13 +294,59 @@ describe('a call in flight', () => {
     await done;
   });
 
+  it.each([
+    ['a question', { do: 'witness', disks: [] }],
+    ['a look', { do: 'look', machine: true, cluster: true, disks: true, search: false }],
+    ['a reservation', { do: 'reserve', location, reservation, markToRecheck: null }],
+    ['a recheck', { do: 'recheck', location, node: 'node-a', step: deletePod }],
+    ['the end of a reservation', { do: 'conclude', location }],
+  ] as const)('that ignores its signal ends with the run: %s', async (_, command) => {
+    const timeUp = new AbortController();
+    const clock: Clock = { ...steppingClock(), timeout: () => timeUp.signal };
+    const never = () => new Promise<never>(() => undefined);
+    const cloud = cloudThat({ look: never, witness: never });
+    const clusters = [clusterThat({ look: never, reserve: never, recheck: never, conclude: never })];
+    const done = executeCommand(command, known, portsThat({ clock, cloud, clusters }));
+    timeUp.abort();
+    expect(await done).toMatchObject({ to: 'failed', error: { name: 'Unavailable', retry: true } });
+  });
+
+  it('that ignores its signal does not hide that another step took effect', async () => {
+    const timeUp = new AbortController();
+    const clock: Clock = { ...steppingClock(), timeout: () => timeUp.signal };
+    const [first, second] = [deletePod, { ...deletePod, pod: { ...deletePod.pod, uid: 'other-uid' } }];
+    const apply: Cluster['apply'] = (step) => (step === first ? new Promise(() => undefined) : Promise.resolve('done'));
+    const reason = because('off-proven', 'off');
+    const command = actOn(location, { step: first, because: reason }, 5_000);
+    const done = executeCommand(
+      { ...command, alongside: [{ step: second, because: reason }] },
+      known,
+      portsThat({ clock, clusters: [clusterThat({ apply })] }),
+    );
+    await new Promise(setImmediate);
+    timeUp.abort();
+    expect(await done).toMatchObject({ to: 'act', answers: [{ name: 'Unavailable' }, 'done'] });
+  });
+
+  it.each([
+    ['conclude', 1_000, 1_990],
+    ['record-events', 1_000, 1_990],
+    ['record-events', 0, 990],
+  ] as const)('%s leaves the function time for its answer if the run ends at %s', async (what, deadline, ms) => {
+    const clock = steppingClock();
+    const command = what === 'conclude' ? { do: what, location } : { do: what, location, events: [] };
+    const conclude = () => Promise.resolve();
+    await executeCommand(command, { ...known, deadline }, portsThat({ clock, clusters: [clusterThat({ conclude })] }));
+    expect(clock.timers).toEqual([ms]);
+  });
+
   it('that the deadline aborts is not reported as a bug, and keeps the error as its cause', async () => {
     const timeUp = new AbortController();
     const clock: Clock = { ...steppingClock(), timeout: () => timeUp.signal };
     const caught = new TypeError('aborted');
     const cloud = cloudThat({
       witness: () => {
-        timeUp.abort();
+        timeUp.abort(caught);
         return Promise.reject(caught);
       },
     });
@@ -408,6 +455,18 @@ describe('runs for several machines', () => {
     expect(looks).toEqual(['m-1 m-2 with disks', 'm-2 with disks']);
   });
 
+  it('look at their machines themselves if the common look does not end', async () => {
+    const { looks, ports } = quiet();
+    const clock: Clock = {
+      ...ports.clock,
+      timeout: (ms) => (ms < 40_000 ? AbortSignal.abort() : new AbortController().signal),
+    };
+    const look: Cloud['look'] = (ids, ...rest) =>
+      ids.length > 1 ? new Promise(() => undefined) : ports.cloud.look(ids, ...rest);
+    await runAll(['m-1', 'm-2'], occasion(), { ...ports, clock, cloud: { ...ports.cloud, look } });
+    expect(looks.toSorted()).toEqual(['m-1 with disks', 'm-2 with disks']);
+  });
+
   it.each([
     ['start five at a time', null, [1, 1, 1, 1, 1]],
     ['start thirty at a time if one call of the cloud reads many machines', 'a', [1]],
@@ -467,11 +526,11 @@ describe('runs for several machines', () => {
     const observe: Ports['observe'] = (_, __, { memory, machine: read }) =>
       void times.push([read?.requestedAt, read?.receivedAt, memory.firstOff]);
     await runAll(['m-1', 'm-2'], occasion({ deadline: 1_500 }), { ...ports, cloud: off, observe });
-    const [requestedAt, receivedAt] = [{ wall: NOW + 1_010, mono: 1_010 }, 1_020];
+    const [requestedAt, receivedAt] = [{ wall: NOW + 1_020, mono: 1_020 }, 1_030];
     expect(times[0]).toEqual([
       requestedAt,
       receivedAt,
-      expect.objectContaining({ wall: NOW + 1_020, mono: 1_020, generation: 'boot-1' }),
+      expect.objectContaining({ wall: NOW + 1_030, mono: 1_030, generation: 'boot-1' }),
     ]);
   });
 });

@@ -3,7 +3,7 @@ import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { Cluster, SuspectNode } from '../../fencing/model/cluster.ts';
 import { PermissionDenied } from '../../fencing/model/errors.ts';
 import type { Power } from '../../fencing/model/machine.ts';
-import { machinesOfGoneNode } from '../../fencing/sweep/candidates.ts';
+import { machinesOfGoneNode } from '../../fencing/sweep/gone-nodes.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import {
   attachment,

@@ -498,6 +498,28 @@ describe('our taint on a Node that has booted since', () => {
   });
 });
 
+describe('a call that never answers', () => {
+  const never = () => new Promise<never>(() => undefined);
+  const impatient = (one: ReturnType<typeof stage>) => ({
+    ...one,
+    ports: { ...one.ports, clock: { ...one.ports.clock, timeout: () => AbortSignal.timeout(1) } },
+  });
+
+  it.each([
+    ['its suspects', { suspects: never }, [suspect('node-1')]],
+    ['the machine of a Node', { identify: never }, [suspect('node-1', { identitySources: [] })]],
+  ])('makes the cluster unreachable, and not the sweep: %s', async (_, blue, suspects) => {
+    const { unreachable } = await swept(impatient(stage(suspects, {}, { blue })));
+    expect(unreachable).toMatchObject([{ cluster: 'blue', error: { name: 'Unavailable' } }]);
+  });
+
+  it('does not hold the sweep if it is the write of the ledger, or the look at all machines', async () => {
+    const one = impatient(stage([suspect('node-1')], {}, { blue: { concludeUnless: never } }));
+    const cloud = { ...one.ports.cloud, look: never };
+    expect((await swept({ ...one, ports: { ...one.ports, cloud } })).outcomes).toMatchObject([{ machine: 'm-1' }]);
+  });
+});
+
 describe('the ledger after a sweep', () => {
   const showing = async (suspects: readonly SuspectNode[], change: Partial<SharedRunOptions> = {}, more = {}) => {
     const one = stage(suspects, {}, more);
