@@ -101,7 +101,7 @@ export const clusterFromConnection = (
     surveyConnectivity: (node, staleFor, machine, signal) =>
       asked(() => surveyConnectivity(reader(signal), node, { now: clock.now(), staleFor }, machine)),
     reserve: (wanted, signal) => asked(() => ledger.reserve(registry(signal), wanted)),
-    conclude: (machine, signal) => asked(() => ledger.conclude(registry(signal), machine)),
+    conclude: (ended, signal) => asked(() => ledger.conclude(registry(signal), ended)),
     concludeUnless: (showing, readAt, signal) => asked(() => ledger.concludeUnless(registry(signal), showing, readAt)),
     suspects: (staleFor, signal) => asked(() => findSuspects(reader(signal), { now: clock.now(), staleFor })),
   };

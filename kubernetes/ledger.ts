@@ -5,6 +5,7 @@ import {
   admitReservation,
   type CapReservation,
   concludeEntry,
+  type EndedFence,
   finishVanishedFences,
   pruneLedger,
 } from '../fencing/model/ledger.ts';
@@ -97,14 +98,19 @@ export interface Ledger {
    */
   readonly reserve: (access: LedgerAccess, wanted: CapReservation) => Promise<Admission>;
   /**
-   * Records that the machine's fence is finished. Writes nothing if the ledger has no unfinished fence of the machine.
+   * Records that the fence of the machine's boot is finished. Writes nothing if the ledger has no such unfinished fence.
    */
-  readonly conclude: (access: LedgerAccess, machine: MachineId) => Promise<void>;
+  readonly conclude: (access: LedgerAccess, ended: EndedFence) => Promise<void>;
   /**
    * Marks every fence as finished that has left no trace in the cluster. Writes nothing if there is no such fence.
    */
   readonly concludeUnless: (access: LedgerAccess, showing: readonly MachineId[], readAt: number) => Promise<void>;
 }
+
+const shortNames = ({ machine, boot }: EndedFence): EndedFence => ({
+  machine: shortMachine(machine),
+  boot: boot === null ? null : shortBoot(boot),
+});
 
 const reserveFence = async (
   changes: LedgerChanges,
@@ -113,7 +119,7 @@ const reserveFence = async (
   { nodes, settings, ledger }: ReservationBasis,
   kept?: number,
 ): Promise<Admission> => {
-  const short = { machine: shortMachine(machine), boot: boot === null ? null : shortBoot(boot), cap, nodes };
+  const short = { ...shortNames({ machine, boot }), cap, nodes };
   const decide = (read: LedgerState) => {
     const now = access.clock.now();
     const isOverridden = activeCapOverride(settings, now) !== null;
@@ -142,10 +148,10 @@ export const createLedger = (clock: Pick<CallClock, 'now'>, kept?: number): Ledg
         throw withRemedy(error);
       }
     },
-    conclude: (access, machine) =>
+    conclude: (access, ended) =>
       changes.change(access, (read) => ({
         says: undefined,
-        write: concludeEntry(read, shortMachine(machine), access.clock.now(), kept),
+        write: concludeEntry(read, shortNames(ended), access.clock.now(), kept),
       })),
     concludeUnless: (access, machines, readAt) => {
       const shown = { showing: new Set(machines.map(shortMachine)), readAt };

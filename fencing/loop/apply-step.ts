@@ -46,6 +46,7 @@ export const applyStepResult = (
   record: recordAfter(state, act.step),
   memory: memoryAfter(state, act.step, now),
   ending: endingAfter(act),
+  releasedBoot: act.step.do === 'release-node' ? act.step.record.generation : state.releasedBoot,
   steps: [...state.steps, { ...report(act, sentAt, now, result, null), ...podOf(state, act.step, result) }],
   cleared: stepProperties[act.step.do].makesStale === 'nothing' ? state.cleared : null,
   failures: 0,

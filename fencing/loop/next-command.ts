@@ -39,8 +39,8 @@ export type Command =
       readonly reservation: CapReservation;
       readonly markToRecheck: { readonly node: string; readonly step: string } | null;
     }
-  /** Records in the ledger that the fence has ended. */
-  | { readonly do: 'conclude'; readonly location: ClusterLocation }
+  /** Records in the ledger that the fence has ended. `boot`: the boot that was fenced. Null if it is not known. */
+  | { readonly do: 'conclude'; readonly location: ClusterLocation; readonly boot: string | null }
   | { readonly do: 'recheck'; readonly location: ClusterLocation; readonly node: string; readonly step: Step }
   /**
    * Concurrent steps of one kind. Each is a separate call with its own answer. `expires`: when the proof expires.
@@ -189,8 +189,17 @@ const endsTheFence = ({ ending, policy, memory: { admission } }: RunState): bool
   return over || takenByHand.has(ending.reason.code);
 };
 
+/** Returns the boot that was fenced, as it stands in the ledger. Null if it is not known. */
+const bootOfFence = ({ releasedBoot, memory, record, machine, request }: RunState): string | null =>
+  releasedBoot ??
+  memory.admittedBoot ??
+  (record?.machine === request.machine ? record.generation : null) ??
+  machine?.value.generation ??
+  null;
+
 const finishRun = (state: RunState, now: Moment): Command => {
-  if (state.location && endsTheFence(state) && !state.concluded) return { do: 'conclude', location: state.location };
+  if (state.location && endsTheFence(state) && !state.concluded)
+    return { do: 'conclude', location: state.location, boot: bootOfFence(state) };
   const outcome = outcomeOf(state, now);
   const events = eventsAtEnd(outcome);
   return state.location && events.length > 0 && !state.eventsRecorded

@@ -198,7 +198,7 @@ const carryOut = async (
     case 'reserve':
       return reserve(command, ports);
     case 'conclude':
-      await clusterAt(command.location, ports).conclude(state.request.machine, signal);
+      await clusterAt(command.location, ports).conclude({ machine: state.request.machine, boot: command.boot }, signal);
       return { to: 'conclude' };
     case 'recheck':
       return recheck(command, ports);

@@ -73,6 +73,8 @@ export interface RunState {
   readonly steps: readonly StepReport[];
   readonly ending: Ending | null;
   readonly eventsRecorded: boolean;
+  /** The boot of the fence that this run has released, because a release removes the record. Null otherwise. */
+  readonly releasedBoot: string | null;
   /** Whether the end of the fence was recorded in the ledger, or could not be recorded. */
   readonly concluded: boolean;
 }
@@ -154,6 +156,7 @@ export const startRun = ({
   steps,
   ending: null,
   eventsRecorded: false,
+  releasedBoot: null,
   concluded: false,
 });
 

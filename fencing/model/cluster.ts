@@ -1,5 +1,5 @@
 import type { AttachmentFacts, ConnectivitySurvey, ClusterFacts, NodeFacts, Recheck } from './cluster-facts.ts';
-import type { Admission, CapReservation } from './ledger.ts';
+import type { Admission, CapReservation, EndedFence } from './ledger.ts';
 import type { IdentitySource, MachineId } from './machine.ts';
 import type { Permit } from './permit.ts';
 import type { FenceRecord } from './record.ts';
@@ -97,8 +97,8 @@ export interface Cluster {
    */
   readonly reserve: (wanted: CapReservation, signal: AbortSignal) => Promise<Admission>;
 
-  /** Marks the machine's fence as finished in its ledger entry, if there is one. */
-  readonly conclude: (machine: MachineId, signal: AbortSignal) => Promise<void>;
+  /** Marks the fence of the machine's boot as finished in its ledger entry, if there is one. */
+  readonly conclude: (ended: EndedFence, signal: AbortSignal) => Promise<void>;
 
   /**
    * Marks every fence in the ledger as finished that has left no trace in the cluster. `showing` are the machines that

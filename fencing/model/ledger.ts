@@ -18,6 +18,9 @@ export interface CapReservation {
   readonly onlyAsked: boolean;
 }
 
+/** A fence that has ended. `boot`: the boot that was fenced. Null if it is not known. */
+export type EndedFence = Pick<CapReservation, 'machine' | 'boot'>;
+
 /** Whether one more fence may begin. The counts leave out the requesting machine. */
 export interface Admission extends CapUse {
   readonly admitted: boolean;
@@ -195,13 +198,23 @@ const finish = (
   return withoutOldEntries({ ...ledger, entries }, kept);
 };
 
-/** Returns the ledger with the machine's fence marked as finished, or null if nothing changes. */
+/**
+ * Returns the ledger with the machine's fence of this boot marked as finished, or null if nothing changes. Another boot
+ * has another fence, which may have begun while the process of this one was frozen. A boot that the cloud did not name
+ * matches any.
+ */
 export const concludeEntry = (
   read: LedgerState,
-  machine: string,
+  { machine, boot }: EndedFence,
   now: number,
   kept = ENTRIES_KEPT,
-): LedgerState | null => finish(read, now, kept, (entry) => entry.machine === machine);
+): LedgerState | null =>
+  finish(
+    read,
+    now,
+    kept,
+    (entry) => entry.machine === machine && (boot === null || entry.boot === '' || entry.boot === boot),
+  );
 
 /**
  * Returns the ledger with every fence marked as finished that has left no trace in the cluster, or null if there is

@@ -20,7 +20,7 @@ const fences =
     const { admitted } = await cluster.reserve(wanted(machine), unhurried());
     if (!admitted) return;
     report.admitted(machine);
-    await cluster.conclude(machine, unhurried());
+    await cluster.conclude(wanted(machine), unhurried());
     report.concluded(machine);
   };
 

@@ -71,16 +71,16 @@ describe('a question', () => {
 
 describe('an entry in the ledger', () => {
   it('is claimed and concluded in the machine’s cluster', async () => {
-    const concluded: string[] = [];
-    const blue = clusterThat({ reserve: async () => admitted, conclude: async (id) => void concluded.push(id) });
+    const concluded: unknown[] = [];
+    const blue = clusterThat({ reserve: async () => admitted, conclude: async (ended) => void concluded.push(ended) });
     const reservation = { machine: 'm-1', boot: 'b', cap: defaultPolicy.cap, onlyAsked: false };
     expect(await execute({ do: 'reserve', location, reservation, markToRecheck: null }, { clusters: [blue] })).toEqual({
       to: 'reserve',
       value: admitted,
       recheck: null,
     });
-    expect(await execute({ do: 'conclude', location }, { clusters: [blue] })).toEqual({ to: 'conclude' });
-    expect(concluded).toEqual(['m-1']);
+    expect(await execute({ do: 'conclude', location, boot: 'b' }, { clusters: [blue] })).toEqual({ to: 'conclude' });
+    expect(concluded).toEqual([{ machine: 'm-1', boot: 'b' }]);
   });
 });
 
@@ -299,7 +299,7 @@ describe('a call in flight', () => {
     ['a look', { do: 'look', machine: true, cluster: true, disks: true, search: false }],
     ['a reservation', { do: 'reserve', location, reservation, markToRecheck: null }],
     ['a recheck', { do: 'recheck', location, node: 'node-a', step: deletePod }],
-    ['the end of a reservation', { do: 'conclude', location }],
+    ['the end of a reservation', { do: 'conclude', location, boot: null }],
   ] as const)('that ignores its signal ends with the run: %s', async (_, command) => {
     const timeUp = new AbortController();
     const clock: Clock = { ...steppingClock(), timeout: () => timeUp.signal };
@@ -334,7 +334,7 @@ describe('a call in flight', () => {
     ['record-events', 0, 990],
   ] as const)('%s leaves the function time for its answer if the run ends at %s', async (what, deadline, ms) => {
     const clock = steppingClock();
-    const command = what === 'conclude' ? { do: what, location } : { do: what, location, events: [] };
+    const command = what === 'conclude' ? { do: what, location, boot: null } : { do: what, location, events: [] };
     const conclude = () => Promise.resolve();
     await executeCommand(command, { ...known, deadline }, portsThat({ clock, clusters: [clusterThat({ conclude })] }));
     expect(clock.timers).toEqual([ms]);

@@ -40,6 +40,7 @@ const ledger = (entries: readonly LedgerEntry[], counted: readonly CountedFences
   counted,
 });
 const EMPTY = ledger([]);
+const MY_FENCE = { machine: 'mine', boot: 'b' };
 const mine: LedgerEntry = { machine: 'mine', boot: 'b', begun: NOW, finished: false, nodes: 9 };
 
 describe('the limits of the cap', () => {
@@ -216,7 +217,7 @@ describe('the end of a fence whose run died before it could write the end into t
 
 describe('the end of a fence', () => {
   it('is entered for its fence, which still counts for the share', () => {
-    const after = concludeEntry(ledger([entry('a'), mine]), 'mine', NOW + MINUTE);
+    const after = concludeEntry(ledger([entry('a'), mine]), MY_FENCE, NOW + MINUTE);
     expect(after).toEqual(ledger([entry('a'), { ...mine, finished: true }]));
     expect(admitReservation(after ?? EMPTY, claimant({ machine: 'other', now: NOW + MINUTE })).says).toMatchObject({
       begun: 2,
@@ -225,12 +226,21 @@ describe('the end of a fence', () => {
   });
   it('does not end the fence of another machine', () => {
     const open = entry('a', { finished: false });
-    expect(concludeEntry(ledger([open, mine]), 'mine', NOW)).toEqual(ledger([open, { ...mine, finished: true }]));
-    expect(concludeEntry(ledger([open]), 'mine', NOW)).toBeNull();
+    expect(concludeEntry(ledger([open, mine]), MY_FENCE, NOW)).toEqual(ledger([open, { ...mine, finished: true }]));
+    expect(concludeEntry(ledger([open]), MY_FENCE, NOW)).toBeNull();
+  });
+  it('does not end the fence of a later boot', () => {
+    expect(concludeEntry(ledger([mine]), { machine: 'mine', boot: 'earlier' }, NOW)).toBeNull();
+  });
+  it.each([
+    ['it is not known which boot was fenced', { machine: 'mine', boot: null }, mine],
+    ['the ledger does not name the boot', MY_FENCE, { ...mine, boot: '' }],
+  ])('is entered if %s', (_, ended, one) => {
+    expect(concludeEntry(ledger([one]), ended, NOW)).toEqual(ledger([{ ...one, finished: true }]));
   });
   it('needs no write if no fence of the machine is unfinished', () => {
-    expect(concludeEntry(ledger([entry('a')]), 'mine', NOW)).toBeNull();
-    expect(concludeEntry(ledger([{ ...mine, finished: true }]), 'mine', NOW)).toBeNull();
+    expect(concludeEntry(ledger([entry('a')]), MY_FENCE, NOW)).toBeNull();
+    expect(concludeEntry(ledger([{ ...mine, finished: true }]), MY_FENCE, NOW)).toBeNull();
   });
 });
 
@@ -318,7 +328,7 @@ describe('finished fences in the ledger', () => {
     const open = many(80, (nth) => (100 - nth) * 1_000, { finished: false });
     const after = concludeEntry(
       ledger([...open, ...many(70).map((one) => ({ ...one, machine: `f${one.machine}` }))]),
-      'm-3',
+      { machine: 'm-3', boot: null },
       NOW,
     );
     expect(after?.entries.filter(({ finished }) => !finished)).toHaveLength(79);
@@ -385,7 +395,7 @@ describe('a finished fence that is only counted, without an entry', () => {
   it('has its name even if no finished fence keeps its entry', () => {
     const few = ledger([entry('a'), entry('b'), mine]);
     expect(
-      concludeEntry(few, 'mine', NOW, 0)
+      concludeEntry(few, MY_FENCE, NOW, 0)
         ?.counted.flatMap(({ names }) => names)
         .toSorted(),
     ).toEqual(['a.....b...', 'b.....b...', MINE]);

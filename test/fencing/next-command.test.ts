@@ -4,7 +4,20 @@ import { emptyMemory, type RunState, startRun } from '../../fencing/loop/state.t
 import { defaultPolicy, timing } from '../../fencing/model/policy.ts';
 import { because } from '../../fencing/model/reason.ts';
 import type { Memory, Moment } from '../../fencing/rules/view.ts';
-import { admitted, ago, attachment, cluster, machine, marked, node, pod, NOW, view, volume } from './view-builder.ts';
+import {
+  admitted,
+  ago,
+  attachment,
+  cluster,
+  machine,
+  marked,
+  node,
+  pod,
+  NOW,
+  record,
+  view,
+  volume,
+} from './view-builder.ts';
 
 /** The next command of a run, for each thing that it may or may not know. */
 
@@ -537,4 +550,20 @@ describe('the end of a run', () => {
     ['without a Node is not recorded in Events', { ...ending('refused', 'opted-out'), location: null }, 'finish'],
     ['without a Node is not written into the ledger', { ...ending('fenced', 'fenced'), location: null }, 'finish'],
   ] as const)('%s', (_, change, expected) => expect(next(change).do).toBe(expected));
+
+  const named = read(0, 0, machine({ generation: 'boot-3' }));
+  const fencedAgain = { ...ending('fenced', 'fenced'), machine: null, record: record({ generation: 'boot-1' }) };
+  it.each([
+    ['was reserved', { memory: { ...memory, admittedBoot: 'boot-2' } }, 'boot-2'],
+    ['is in the record of a fence that another run has reserved', unclaimed, 'boot-1'],
+    ['was released', { ...ending('released', 'released'), releasedBoot: 'boot-0' }, 'boot-0'],
+    [
+      'the cloud names, if the record is of another machine',
+      { record: record({ machine: 'm-2' }), ...named },
+      'boot-3',
+    ],
+    ['is not known, if nothing names it', { record: null }, null],
+  ])('ends only the reservation of the boot that %s', (_, change, boot) =>
+    expect(next({ ...fencedAgain, ...unclaimed, ...change })).toMatchObject({ do: 'conclude', boot }),
+  );
 });

@@ -86,7 +86,7 @@ describe('the text of the ledger', () => {
   });
   it('stays short: 1,000 of 5,000 Nodes fenced within a minute, of which 50 are open', () => {
     const fences = [...entries(950), ...entries(1_000, { finished: false }).slice(950)];
-    const write = concludeEntry({ entries: fences, counted: [] }, shortMachine('i-999'), NOW);
+    const write = concludeEntry({ entries: fences, counted: [] }, { machine: shortMachine('i-999'), boot: null }, NOW);
     expect(JSON.stringify(serializeLedger(write ?? { entries: [], counted: [] })).length).toBeLessThan(10_000);
   });
 });
@@ -148,7 +148,7 @@ describe('both versions side by side', () => {
         const concludes = (version: string, machine: string): void => {
           if (version === 'old') data = { ...data, fences: concludeBefore(data['fences'] ?? '', machine, now) };
           else {
-            const write = concludeEntry(parseLedger(data), shortMachine(machine), now);
+            const write = concludeEntry(parseLedger(data), { machine: shortMachine(machine), boot: 'boot-1' }, now);
             if (write) data = serializeLedger(write);
           }
         };

@@ -72,10 +72,20 @@ export const ledgerCases = (harness: () => ClusterHarness): void => {
     const [first, second, third] = [wanting(cap), wanting(cap), wanting(cap)];
     await claim(first);
     expect((await claim(second)).admitted).toBe(false);
-    await harness().cluster.conclude(first.machine, unhurried());
+    await harness().cluster.conclude(first, unhurried());
     expect((await claim(second)).admitted).toBe(true);
-    await harness().cluster.conclude(second.machine, unhurried());
+    await harness().cluster.conclude(second, unhurried());
     expect(await claim(third)).toMatchObject({ admitted: false, begun: 2, unfinished: 0 });
+  });
+
+  it('does not end the fence of a later boot, if the run of the earlier one was frozen until then', async () => {
+    const wanted = wanting(await capOf(2, 1));
+    const later = { ...wanted, boot: 'boot-2' };
+    for (const one of [wanted, later]) await claim(one);
+    await harness().cluster.conclude(wanted, unhurried());
+    expect((await lines()).map((line) => line.split(' ')[3])).toEqual(['o']);
+    await harness().cluster.conclude(later, unhurried());
+    expect((await lines()).map((line) => line.split(' ')[3])).toEqual(['f']);
   });
 
   it('ends the entry of a fence of which the cluster shows nothing any more, and no other entry', async () => {
