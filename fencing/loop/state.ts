@@ -124,6 +124,7 @@ export const emptyMemory: Memory = {
   firstBoot: undefined,
   firstGeneration: undefined,
   vouchedSince: null,
+  untaintedSince: null,
   connectivity: null,
   ...NOT_ASKED,
   polls: 0,
@@ -303,6 +304,13 @@ const firstBootOf = (
   return isLate ? null : (node?.bootID ?? null);
 };
 
+/** Returns since when this run has seen no taint of ours on the Node. Only a release needs it. */
+const untaintedSince = (
+  { request, memory }: RunState,
+  { value: { node }, receivedAt }: Observation<ClusterFacts>,
+): Memory['untaintedSince'] =>
+  request.intent !== 'release' || !node || node.taints.ours ? null : (memory.untaintedSince ?? receivedAt);
+
 /** Adds a read of the cluster. The read includes everything that was done since the previous look. */
 export const withClusterRead = (state: RunState, cluster: Observation<ClusterFacts>, now: Moment): RunState => {
   const { memory } = state;
@@ -319,6 +327,7 @@ export const withClusterRead = (state: RunState, cluster: Observation<ClusterFac
       firstLease: memory.firstLease === undefined ? cluster.value.lease : memory.firstLease,
       firstFence: firstFenceOf(state, cluster.value),
       firstBoot: firstBootOf(state, cluster),
+      untaintedSince: untaintedSince(state, cluster),
       attachments: attachmentsLeft(memory, cluster.value),
       unwanted: unwantedSince(memory, cluster.value, now),
     },

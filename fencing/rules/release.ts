@@ -86,12 +86,23 @@ const whatStays = ({ name, taints, untaint }: NodeFacts): string =>
     : '';
 
 /**
+ * Returns how long (ms) controllers may still act on a cached taint. Another process may have removed the taint, and its
+ * clock differs from this one. So the time in the record counts only after the largest difference of the clocks. A
+ * release may also wait by itself from the look that shows no taint of ours.
+ */
+const settlesIn = ({ request, memory, now }: View, removed: number): number => {
+  const differ = request.intent === 'release' ? timing.personsClock : timing.clocksDiffer;
+  const since = memory.untaintedSince ?? Infinity;
+  return Math.min(since - now.mono, removed + differ - now.wall) + timing.settle;
+};
+
+/**
  * Ends the quarantine some time after the taint was removed. Until then, controllers may still act on a cached taint.
  */
 const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombstone: Tombstone | null): Decision => {
-  const since = Date.parse(record.released ?? record.begun) - view.now.wall;
-  const left = since + timing.settle;
-  if (since > timing.clocksDiffer)
+  const removed = Date.parse(record.released ?? record.begun);
+  const left = settlesIn(view, removed);
+  if (removed - view.now.wall > timing.clocksDiffer && left > timing.settle)
     return takeStep(
       { do: 'note', node: targetNode(node), record: { ...record, released: new Date(view.now.wall).toISOString() } },
       because(

@@ -89,6 +89,11 @@ export interface Memory {
   readonly firstGeneration: string | null | undefined;
   /** When this run first asked the cloud about that boot (monotonic ms). Null before that. */
   readonly vouchedSince: number | null;
+  /**
+   * Since when this run has seen that our out-of-service taint is not on the Node (monotonic ms). Null while it is, and
+   * in a run that is not a release.
+   */
+  readonly untaintedSince: number | null;
   /** The survey of the other Nodes, and when it was requested (monotonic ms). */
   readonly connectivity: { readonly value: SurveyOfClusters; readonly requestedAt: number } | null;
   /** Whether the cap allows this fence to begin. Null before the run has asked about this boot. */

@@ -39,6 +39,7 @@ const shortPatience: Readonly<Record<keyof typeof timing, number>> = {
   capWindow: ticks(2),
   longestCapOverride: ticks(2),
   clocksDiffer: ticks(1),
+  personsClock: ticks(1),
   stopping: ticks(2),
   stoppingNoted: ticks(2),
   unreachable: ticks(2),

@@ -354,9 +354,14 @@ describe('the release of a fence', () => {
       'note',
     ],
     [
-      'happens 30 s after the removal of the taint',
-      returned({ node: back({}, { phase: 'lifted', released: ago(30_000) }) }),
+      'happens 30 s after the removal of the taint, and a minute later, because the clocks of two processes differ',
+      returned({ node: back({}, { phase: 'lifted', released: ago(90_000) }) }),
       'release-node',
+    ],
+    [
+      'does not happen earlier, because the clock of this process may be ahead',
+      returned({ node: back({}, { phase: 'lifted', released: ago(89_999) }) }),
+      'wait controllers-settling',
     ],
     ['happens even if the fence never ended', returned({ node: back({}, { phase: 'lifted' }) }), 'release-node'],
     [
@@ -498,8 +503,23 @@ describe('a release by hand', () => {
     ...given,
     request: { ...given.request, intent: 'release', accepted },
   });
+  /** The taint is gone for so long (ms): according to the record, and for this run. */
+  const lifted = (recorded: number, seen: number | null = null): View => {
+    const given = returned({ node: back({}, { phase: 'lifted', released: ago(recorded) }) });
+    const untaintedSince = seen === null ? null : given.now.mono - seen;
+    return { ...given, memory: { ...given.memory, untaintedSince } };
+  };
   const cases: readonly [string, View, string][] = [
-    ['requires the same proof', release(returned()), 'release-node'],
+    ['requires the same proof', release(lifted(630_000)), 'release-node'],
+    [
+      'trusts no time that another process wrote ten minutes ago',
+      release(lifted(629_999)),
+      'wait controllers-settling',
+    ],
+    ['trusts an older time of another process', release(lifted(630_000)), 'release-node'],
+    ['waits for 30 s itself instead', release(lifted(0, 29_999)), 'wait controllers-settling'],
+    ['needs no longer than these 30 s', release(lifted(0, 30_000)), 'release-node'],
+    ['needs no longer if another clock is far ahead', release(lifted(-700_000, 30_000)), 'release-node'],
     ['never fences', release(view()), 'released released'],
     [
       'is refused while the machine is off',
@@ -591,7 +611,7 @@ describe('a release by hand', () => {
   ] as const)('%s', (_, power, shows, buries) => {
     const given = view({
       machine: machine({ power }),
-      cluster: cluster({ node: marked({ phase: 'releasing', released: ago(60_000) }, { taints: PARKED, ...shows }) }),
+      cluster: cluster({ node: marked({ phase: 'releasing', released: ago(630_000) }, { taints: PARKED, ...shows }) }),
     });
     expect(decide(release(given, 'checked'))).toMatchObject({
       step: { do: 'release-node', tombstone: buries ? { fence: 'run.1' } : null },

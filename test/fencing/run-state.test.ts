@@ -72,16 +72,6 @@ const target = targetNode(node());
 const deletePod: Step = { do: 'delete-pod', pod: { namespace: 'default', name: 'db-0', uid: 'pod-uid' } };
 const mark: Step = { do: 'mark', node: target, record: record(), addOutOfService: true };
 
-it('a run that has released a fence still knows which boot it was', () => {
-  const release: Step = { do: 'release-node', node: target, record: record({ generation: 'boot-1' }), tombstone: null };
-  expect(
-    applyStepResult(read, { step: release, because: because('settled', 'x') }, 'done', at(0), at(1)),
-  ).toMatchObject({
-    record: null,
-    releasedBoot: 'boot-1',
-  });
-});
-
 describe('a run at its beginning', () => {
   it('has done nothing, and knows nothing', () => {
     expect(begun).toMatchObject({

@@ -149,14 +149,14 @@ describe('a machine that has to wait', () => {
     expect(install.sentAgain).toMatchObject([{ message: { machine: scene.spare } }]);
   });
 
-  it('is released in two steps, and waits in the queue for the 30 seconds between them', async () => {
+  it('is released in two steps, and waits in the queue between them', async () => {
     const { world, scene } = await diedAfterMark();
     startMachine(world, scene.holder);
     world.advance(90_000);
     const install = installOver(world);
     await deliver(install, stateChange(scene.holder, 'running'));
-    expect(install.sentAgain).toMatchObject([{ delaySeconds: 30, message: { because: 'controllers-settling' } }]);
-    world.advance(30_000);
+    expect(install.sentAgain).toMatchObject([{ delaySeconds: 90, message: { because: 'controllers-settling' } }]);
+    world.advance(90_000);
     await deliver(install, install.sentAgain[0]?.message);
     expect(stateOf(world).nodes).toContain(`${scene.nodeOf(scene.holder)} []`);
     expect(decisions(install).at(-1)).toBe('released');
