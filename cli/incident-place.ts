@@ -1,6 +1,6 @@
 import { openIncidents, openTestChain } from '../app/clouds.ts';
 import { readVariable } from '../config/environment.ts';
-import type { Configuration } from '../config/schema.ts';
+import { type Configuration, policyOf } from '../config/schema.ts';
 import {
   asCloudfenceError,
   type CloudfenceError,
@@ -12,7 +12,7 @@ import type { Ports } from '../fencing/loop/ports.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import { keepIncidents, type RunLogs } from '../functions/incidents.ts';
 import type { Occasion } from '../incidents/of-run.ts';
-import type { IncidentKeeper, ObjectStore, StoredObject } from '../incidents/keep.ts';
+import type { IncidentKeeper, ObjectStore, StoredObject } from '../incidents/store.ts';
 import type { IncidentPlace, TestChain } from '../providers/plugin.ts';
 import type { Output } from './answer.ts';
 import { createHash, randomUUID } from 'node:crypto';
@@ -74,7 +74,9 @@ export const storeCommandIncidents = async (
   if (place === undefined || outcomes.every(({ dryRun }) => dryRun)) return;
   const log = warnings(output);
   try {
-    const keeping = { incidents: await openKeeper(place, settings), ports, log };
+    // The functions of the install may power machines off although this configuration does not.
+    const policy = { ...policyOf(settings, false), unreachable: 'power-off' } as const;
+    const keeping = { incidents: await openKeeper(place, settings), ports, log, policy };
     await keepIncidents(outcomes, logs, () => occasionOfCommand(command), keeping, LASTS_MS);
   } catch (caught) {
     log({ says: `the incident is not complete: ${asCloudfenceError(caught).message}` });

@@ -1,7 +1,7 @@
 import type { OpenCluster } from '../app/open-clusters.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
-import type { IncidentKeeper, TellingKeeper } from '../incidents/keep.ts';
+import type { IncidentKeeper, TellingKeeper } from '../incidents/store.ts';
 import type { ReadAftermath } from '../incidents/watch.ts';
 import type { OpenedCloud, TestChain } from '../providers/plugin.ts';
 import type { Queues } from './acknowledge.ts';

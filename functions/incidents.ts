@@ -6,15 +6,9 @@ import type { RunState } from '../fencing/loop/state.ts';
 import { asCloudfenceError } from '../fencing/model/errors.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Incident } from '../incidents/incident.ts';
-import {
-  type IncidentKeeper,
-  keepIncident,
-  keepPowerOff,
-  readNotes,
-  sendLate,
-  watchIncident,
-} from '../incidents/keep.ts';
+import { keepIncident, keepPowerOff } from '../incidents/keep.ts';
 import { incidentOfRun, type Occasion, emptyRunLog, logged, type RunLog } from '../incidents/of-run.ts';
+import { type IncidentKeeper, readNotes, sendLate, watchIncident } from '../incidents/store.ts';
 import type { FunctionDependencies } from './dependencies.ts';
 import { messageLine } from './decision-log.ts';
 import type { WorkItem } from './messages.ts';
@@ -88,7 +82,7 @@ export const occasionOf = (item: WorkItem | null, queued: boolean): Occasion => 
   region: item?.region ?? null,
 });
 
-type KeepingDependencies = Pick<FunctionDependencies, 'incidents' | 'ports' | 'log'>;
+type KeepingDependencies = Pick<FunctionDependencies, 'incidents' | 'ports' | 'log' | 'policy'>;
 
 /** Ends when the signal aborts, even if a cloud's library does not. */
 const keepOne = async (
@@ -96,11 +90,11 @@ const keepOne = async (
   machine: string,
   keeper: IncidentKeeper,
   signal: AbortSignal,
-  log: FunctionDependencies['log'],
+  { policy, log }: KeepingDependencies,
 ): Promise<void> => {
   try {
     const incident = shown();
-    if (incident) await abortOnSignal(signal, () => keepIncident(incident, keeper, signal));
+    if (incident) await abortOnSignal(signal, () => keepIncident(incident, policy, keeper, signal));
   } catch (caught) {
     log(incidentNotKept(signal.aborted ? 'the time for it was up' : asCloudfenceError(caught).message, machine));
   }
@@ -114,9 +108,10 @@ export const keepIncidents = async (
   outcomes: readonly Outcome[],
   logs: RunLogs,
   occasionFor: (outcome: Outcome) => Occasion,
-  { incidents: keeper, ports, log }: KeepingDependencies,
+  dependencies: KeepingDependencies,
   remaining: number,
 ): Promise<void> => {
+  const { incidents: keeper, ports } = dependencies;
   if (!keeper) return;
   const now = ports.clock.now().wall;
   const unread: RunLog = emptyRunLog({ runId: '', identityRules: ports.cloud });
@@ -125,7 +120,7 @@ export const keepIncidents = async (
   await Promise.all(
     outcomes.map((outcome) => {
       const shown = () => incidentOfRun(outcome, logs.of(outcome) ?? unread, occasionFor(outcome), now);
-      return aLimit(() => keepOne(shown, outcome.machine, keeper, signal, log));
+      return aLimit(() => keepOne(shown, outcome.machine, keeper, signal, dependencies));
     }),
   );
 };

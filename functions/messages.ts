@@ -8,7 +8,7 @@ import { parseJsonOrNull } from '../fencing/model/json-text.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { fenceRecord } from '../fencing/model/record.ts';
-import type { ObjectStore } from '../incidents/keep.ts';
+import type { ObjectStore } from '../incidents/store.ts';
 import { TEST_DETAIL_TYPE, TEST_SOURCE } from '../providers/plugin.ts';
 import { messageLine } from './decision-log.ts';
 import { logDecision } from './metrics.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CloudfenceError } from '../fencing/model/errors.ts';
 import { jsonTextSchema } from '../fencing/model/json-text.ts';
-import type { ObjectStore } from '../incidents/keep.ts';
+import type { ObjectStore } from '../incidents/store.ts';
 import type { Check } from '../providers/check.ts';
 import type { TestChain } from '../providers/plugin.ts';
 import type { DoctorDependencies } from './dependencies.ts';

@@ -1,169 +1,45 @@
-import { z } from 'zod';
-import { InvalidInput, Unavailable } from '../fencing/model/errors.ts';
-import { jsonTextSchema } from '../fencing/model/json-text.ts';
-import { type Announcement, announcementsOf } from './announcement.ts';
+import type { Policy } from '../fencing/model/policy.ts';
 import { type Incident, objectNameOf, parseIncident } from './incident.ts';
 import { endedWithoutFence, isOnlyPowerOff, joined, lastPowerOff } from './join.ts';
 import type { IncidentObject } from './source.ts';
-import { type Aftermath, isWatched, withAftermath } from './watch.ts';
-
-/** Named objects in a bucket or a container. All methods throw `CloudfenceError`s. */
-export interface ObjectStore {
-  /** Returns all objects whose names begin with the prefix. */
-  readonly list: (prefix: string, signal: AbortSignal) => Promise<readonly IncidentObject[]>;
-  /** Returns an object, or null if no object has this name. `version` identifies this content. */
-  readonly read: (name: string, signal: AbortSignal) => Promise<StoredObject | null>;
-  /**
-   * Replaces exactly that version of an object, or creates the object if `over` is null. Returns false if the object
-   * has been written by someone else in the meantime.
-   */
-  readonly write: (name: string, text: string, over: string | null, signal: AbortSignal) => Promise<boolean>;
-  /** Removes the object if it exists. */
-  readonly remove: (name: string, signal: AbortSignal) => Promise<void>;
-}
-
-export interface StoredObject {
-  readonly text: string;
-  readonly version: string;
-}
-
-/** Where incidents are stored, and to which topics messages about them are sent. */
-export interface IncidentKeeper {
-  readonly objects: ObjectStore;
-  /**
-   * Sends a message to each topic of the user. Null if only a later sweep can send messages. @throws CloudfenceError
-   */
-  readonly announce: ((announcement: Announcement, signal: AbortSignal) => Promise<void>) | null;
-}
-
-/** A store that can also send messages itself. */
-export interface TellingKeeper extends IncidentKeeper {
-  readonly announce: NonNullable<IncidentKeeper['announce']>;
-}
-
-/** The maximum number of tries. Concurrent runs rarely write the same object, and each merges what the other wrote. */
-const MOST_ATTEMPTS = 4;
-
-const incidentIn = (name: string, found: StoredObject | null): Incident | null => {
-  if (found === null) return null;
-  const before = parseIncident(found.text);
-  if (before) return before;
-  throw new InvalidInput(`${name} is not an incident that this version can read, so it is left unchanged`);
-};
-
-interface Change {
-  readonly before: Incident | null;
-  readonly after: Incident;
-}
-
-interface Wanted {
-  readonly name: string;
-  readonly change: (before: Incident | null) => Incident | null;
-  /** Runs before each write. */
-  readonly first: (change: Change) => Promise<void>;
-  /** The content of the object that the caller has just read. If it is absent, the object is read. */
-  readonly found?: StoredObject;
-}
-
-/** Changes the incident in an object. Returns the incident before and after the change, or null if nothing is new. */
-const changed = async (
-  { name, change, first, ...known }: Wanted,
-  objects: ObjectStore,
-  signal: AbortSignal,
-): Promise<Change | null> => {
-  let { found } = known;
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
-    const stored: StoredObject | null = found ?? (await objects.read(name, signal));
-    found = undefined;
-    const before = incidentIn(name, stored);
-    const after = change(before);
-    if (after === null || after === before) return null;
-    await first({ before, after });
-    const text = `${JSON.stringify(after, null, 2)}\n`;
-    if (await objects.write(name, text, stored?.version ?? null, signal)) return { before, after };
-  }
-  throw new Unavailable(`${name} was written by others ${MOST_ATTEMPTS} times in a row`);
-};
+import { changeIncident, type IncidentKeeper, type ObjectStore, POWERED_OFF, storeIncident } from './store.ts';
 
 /**
- * Notes are stored next to the incidents. They describe remaining work: messages to send, and incidents to watch. If a
- * process dies, a later sweep finds its remaining work in the notes.
+ * Keeps what a run shows as an incident. A power-off before a fence waits in a note, because the incident is named
+ * after the boot that is fenced, and on some clouds a power-off changes the name of the boot.
  */
-const NOTES = 'notes/';
-const UNSENT = `${NOTES}unsent/`;
-const WATCHED = `${NOTES}watch/`;
-const POWERED_OFF = `${NOTES}powered-off/`;
-
-const unsentNote = ({ id }: Announcement): string => `${UNSENT}${encodeURIComponent(id)}`;
-
-/** `since` and `next` are epoch ms. */
-const unsentSchema = jsonTextSchema.pipe(
-  z.object({
-    object: z.string(),
-    since: z.number().optional(),
-    tries: z.number().default(0),
-    next: z.number().default(0),
-  }),
-);
-
-/** Stores a note about each message before the incident is written. Returns the notes that did not exist before. */
-const noteUnsent = async (
-  { before, after }: Change,
-  objects: ObjectStore,
-  signal: AbortSignal,
-): Promise<readonly string[]> => {
-  const made: string[] = [];
-  for (const one of announcementsOf(before, after)) {
-    const text = `${JSON.stringify({ object: one.object })}\n`;
-    if (await objects.write(unsentNote(one), text, null, signal)) made.push(unsentNote(one));
-  }
-  return made;
-};
-
-const watchNote = (name: string): string => `${WATCHED}${name}`;
-
-/** Adds notes to the write of an incident, so that a sweep can finish what a process left undone. */
-const withNotes = async (
-  wanted: Pick<Wanted, 'name' | 'change' | 'found'>,
-  { objects, announce }: IncidentKeeper,
-  signal: AbortSignal,
-): Promise<Change | null> => {
-  const made = new Set<string>();
-  const first = async (change: Change): Promise<void> => {
-    for (const note of await noteUnsent(change, objects, signal)) made.add(note);
-    if (isWatched(change.after) && !(change.before && isWatched(change.before)))
-      await objects.write(watchNote(wanted.name), '{}\n', null, signal);
-  };
-  const news = await changed({ ...wanted, first }, objects, signal);
-  const unsent = news ? announcementsOf(news.before, news.after) : [];
-  // Another run has written these ends in the meantime, and sends their messages.
-  for (const note of made.difference(new Set(unsent.map(unsentNote)))) await objects.remove(note, signal);
-  for (const one of announce === null ? [] : unsent) {
-    await announce?.(one, signal);
-    await objects.remove(unsentNote(one), signal);
-  }
-  return news;
-};
-
-/**
- * Stores what a run shows, and announces what is new. The write decides which run sends a message: if several runs have
- * the same result, only one of them completes the object.
- *
- * @throws CloudfenceError
- */
-export const keepIncident = async (shown: Incident, keeper: IncidentKeeper, signal: AbortSignal): Promise<void> => {
-  const { objects } = keeper;
-  const note = powerOffNote(shown);
-  if (isOnlyPowerOff(shown)) return notePowerOff(note, shown, objects, signal);
-  const noted = shown.fence === null ? null : await notedBefore(shown, note, objects, signal);
-  const whole = noted ? joined(shown, noted) : shown;
-  await withNotes({ name: objectNameOf(shown), change: (before) => joined(before, whole) }, keeper, signal);
-  if (noted) await objects.remove(note, signal);
-};
 
 /** The fence of a machine that was powered off has another boot's name on some clouds, so its note has none. */
 const powerOffNote = ({ cluster, machine }: Incident): string =>
   `${POWERED_OFF}${encodeURIComponent(cluster ?? '-')}/${encodeURIComponent(machine)}`;
+
+const readNote = async (name: string, { read }: ObjectStore, signal: AbortSignal): Promise<Incident | null> => {
+  const stored = await read(name, signal);
+  return stored && parseIncident(stored.text);
+};
+
+/**
+ * Stores what a run shows, and announces what is new. The note of a power-off is read only if `policy` allows one, so
+ * that other fences do not wait for that read.
+ *
+ * @throws CloudfenceError
+ */
+export const keepIncident = async (
+  shown: Incident,
+  { unreachable }: Pick<Policy, 'unreachable'>,
+  keeper: IncidentKeeper,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { objects } = keeper;
+  const note = powerOffNote(shown);
+  if (isOnlyPowerOff(shown)) return notePowerOff(note, shown, objects, signal);
+  const mayFollowPowerOff = shown.fence !== null && unreachable === 'power-off';
+  const noted = mayFollowPowerOff ? await readNote(note, objects, signal) : null;
+  const before = noted && preceded(shown, noted) ? noted : null;
+  const whole = before ? joined(shown, before) : shown;
+  await storeIncident({ name: objectNameOf(shown), change: (stored) => joined(stored, whole) }, keeper, signal);
+  if (before) await objects.remove(note, signal);
+};
 
 /** What was done before the fence waits in a note for a run of that fence. */
 const notePowerOff = async (
@@ -172,23 +48,15 @@ const notePowerOff = async (
   objects: ObjectStore,
   signal: AbortSignal,
 ): Promise<void> => {
-  await changed({ name, change: (before) => joined(before, shown), first: async () => undefined }, objects, signal);
+  const change = (before: Incident | null): Incident => joined(before, shown);
+  await changeIncident({ name, change, first: async () => undefined }, objects, signal);
 };
 
 /**
- * Returns what a power-off left in the note if the fence began after it. The run that began the fence may have died
- * before it took the note, so any later run of that fence takes it.
+ * Returns whether the fence began after the power-off. The run that began the fence may have died before it took the
+ * note, so any later run of that fence takes it.
  */
-const notedBefore = async (
-  { begun }: Incident,
-  name: string,
-  objects: ObjectStore,
-  signal: AbortSignal,
-): Promise<Incident | null> => {
-  const stored = await objects.read(name, signal);
-  const noted = stored && parseIncident(stored.text);
-  return noted && begun !== null && lastPowerOff(noted) <= begun ? noted : null;
-};
+const preceded = ({ begun }: Incident, noted: Incident): boolean => begun !== null && lastPowerOff(noted) <= begun;
 
 /** A fence begins within minutes of the power-off (ms), or a person should look. */
 const FENCE_FOLLOWS_MS = 900_000;
@@ -204,122 +72,11 @@ export const keepPowerOff = async (
   keeper: IncidentKeeper,
   signal: AbortSignal,
 ): Promise<void> => {
-  const { objects } = keeper;
-  const stored = await objects.read(name, signal);
-  const noted = stored && parseIncident(stored.text);
+  const noted = await readNote(name, keeper.objects, signal);
   if (noted) {
     if (now - Date.parse(lastPowerOff(noted)) < FENCE_FOLLOWS_MS) return;
     const over = endedWithoutFence(noted, now);
-    await withNotes({ name: objectNameOf(over), change: (before) => joined(before, over) }, keeper, signal);
+    await storeIncident({ name: objectNameOf(over), change: (before) => joined(before, over) }, keeper, signal);
   }
-  await objects.remove(name, signal);
-};
-
-/** The remaining work. */
-interface Notes {
-  /** The incidents to watch, by name, and when each note was written. */
-  readonly watched: readonly IncidentObject[];
-  /** The notes about messages that their run should have sent by now. */
-  readonly unsent: readonly IncidentObject[];
-  /** The notes of machines that were powered off, and whose fence has not begun. */
-  readonly poweredOff: readonly IncidentObject[];
-}
-
-/** The time (ms) in which a run sends its own messages. */
-const SENDS_ITSELF_MS = 120_000;
-
-const startingWith = (prefix: string, notes: readonly IncidentObject[]): readonly IncidentObject[] =>
-  notes.filter(({ name }) => name.startsWith(prefix));
-
-/** @throws CloudfenceError */
-export const readNotes = async ({ list }: ObjectStore, now: number, signal: AbortSignal): Promise<Notes> => {
-  const notes = await list(NOTES, signal);
-  return {
-    watched: startingWith(WATCHED, notes).map(({ name, written }) => ({ name: name.slice(WATCHED.length), written })),
-    unsent: startingWith(UNSENT, notes).filter(({ written }) => now - (written ?? 0) >= SENDS_ITSELF_MS),
-    poweredOff: startingWith(POWERED_OFF, notes),
-  };
-};
-
-/** After this time (ms), a message that could not be sent is dropped. */
-const GIVEN_UP_MS = 86_400_000;
-/**
- * The pause (ms) after the first failure. Each further pause is twice as long, because if one of two topics fails, the
- * other one receives the message with each try.
- */
-const FIRST_PAUSE_MS = 240_000;
-
-type UnsentNote = z.infer<typeof unsentSchema>;
-
-/** Records a failed try in the note. */
-const postpone = async (
-  name: string,
-  { object, tries }: UnsentNote,
-  { version }: StoredObject,
-  { objects, since, now, signal }: { objects: ObjectStore; since: number; now: number; signal: AbortSignal },
-): Promise<void> => {
-  const text = `${JSON.stringify({ object, since, tries: tries + 1, next: now + FIRST_PAUSE_MS * 2 ** tries })}\n`;
-  await objects.write(name, text, version, signal);
-};
-
-/**
- * Sends a message that a run did not send. If the message has already arrived, both have the same id. Drops the message
- * after a day, whatever the reason of the failures.
- *
- * @throws CloudfenceError
- */
-export const sendLate = async (
-  { name, written }: IncidentObject,
-  { objects, announce }: IncidentKeeper,
-  now: number,
-  signal: AbortSignal,
-): Promise<void> => {
-  const stored = await objects.read(name, signal);
-  const note = unsentSchema.safeParse(stored?.text ?? '').data;
-  const since = note?.since ?? written ?? now;
-  if (!stored || !note || now - since >= GIVEN_UP_MS) return objects.remove(name, signal);
-  if (now < note.next) return;
-  const found = await objects.read(note.object, signal);
-  const incident = found && parseIncident(found.text);
-  const message = incident && announcementsOf(null, incident).find((one) => unsentNote(one) === name);
-  const again = { objects, since, now, signal };
-  // If the incident does not contain the end, the run died before its write. Another run may still write it.
-  if (!message) return postpone(name, note, stored, again);
-  try {
-    if (announce) await announce(message, signal);
-  } catch (error) {
-    await postpone(name, note, stored, again);
-    throw error;
-  }
-  await objects.remove(name, signal);
-};
-
-/** Looks at the cluster of an incident. Returns null if that cluster cannot be asked. */
-export type LookAfter = (incident: Incident) => Promise<Aftermath | null>;
-
-/**
- * Looks once at the cluster of a watched incident, stores what is new, and announces an end that only this look can
- * see. Removes the note after the watch has ended.
- *
- * @throws CloudfenceError
- */
-export const watchIncident = async (
-  { name, written }: IncidentObject,
-  lookAfter: LookAfter,
-  now: () => number,
-  keeper: IncidentKeeper,
-  signal: AbortSignal,
-): Promise<void> => {
-  const { objects } = keeper;
-  const found = await objects.read(name, signal);
-  // The run that wrote the note may be about to write the incident.
-  if (!found && now() - (written ?? 0) < SENDS_ITSELF_MS) return;
-  const before = found && parseIncident(found.text);
-  const forget = () => objects.remove(watchNote(name), signal);
-  if (!found || !before || !isWatched(before)) return forget();
-  const seen = await lookAfter(before);
-  const at = now();
-  const change = (one: Incident | null) => one && withAftermath(one, seen, at);
-  const news = await withNotes({ name, change, found }, keeper, signal);
-  if (news && !isWatched(news.after)) await forget();
+  await keeper.objects.remove(name, signal);
 };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ObjectStore } from '../incidents/keep.ts';
+import type { ObjectStore } from '../incidents/store.ts';
 import { Unavailable } from '../fencing/model/errors.ts';
 import { requireSuccess, type HttpCall, type SendCall } from '../transport/answers.ts';
 import type { IncidentObject } from '../incidents/source.ts';

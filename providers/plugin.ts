@@ -3,7 +3,7 @@ import type { DrillCloud } from '../drill/ports.ts';
 import type { Cloud, CloudIdentityRules, ParsedEvent } from '../fencing/model/cloud.ts';
 import type { MachineId, VolumeHandle } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
-import type { ObjectStore } from '../incidents/keep.ts';
+import type { ObjectStore } from '../incidents/store.ts';
 import type { Check } from './check.ts';
 import type { StoredKubeconfig, ManagedCluster, PermissionTags } from './cluster-entries.ts';
 import type { StageWriter } from './stage.ts';

@@ -1,6 +1,6 @@
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import type { Announcement } from '../../incidents/announcement.ts';
-import type { ObjectStore, TellingKeeper } from '../../incidents/keep.ts';
+import type { ObjectStore, TellingKeeper } from '../../incidents/store.ts';
 import { requireSuccess, type HttpCall, type SendCall } from '../../transport/answers.ts';
 import { createObjectList, s3List, createObjectStore, matchHeaders } from '../object-store.ts';
 import { putEventOn, createSignedCall, serviceUrl, type SignedCalls } from './signed-calls.ts';

@@ -7,7 +7,7 @@ import {
 } from '@azure/core-rest-pipeline';
 import { z } from 'zod';
 import type { Announcement } from '../../incidents/announcement.ts';
-import type { ObjectStore, TellingKeeper } from '../../incidents/keep.ts';
+import type { ObjectStore, TellingKeeper } from '../../incidents/store.ts';
 import { requireSuccess, noAnswerError, type HttpCall, type SendCall } from '../../transport/answers.ts';
 import { createObjectList, listedObject, createObjectStore, matchHeaders } from '../object-store.ts';
 import { withReadableProxy } from './client.ts';

@@ -1,4 +1,4 @@
-import type { ObjectStore, TellingKeeper } from '../../incidents/keep.ts';
+import type { ObjectStore, TellingKeeper } from '../../incidents/store.ts';
 import { noAnswerError, type SendCall } from '../../transport/answers.ts';
 import { createObjectList, s3List, createObjectStore } from '../object-store.ts';
 import { createAuth, loadCredentials } from './credentials.ts';

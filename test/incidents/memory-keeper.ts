@@ -1,6 +1,6 @@
 import type { Announcement } from '../../incidents/announcement.ts';
 import { type Incident, parseIncident } from '../../incidents/incident.ts';
-import type { IncidentKeeper, StoredObject } from '../../incidents/keep.ts';
+import type { IncidentKeeper, StoredObject } from '../../incidents/store.ts';
 
 /** A bucket and a topic in this process. It checks the conditions of a write, as the clouds do. */
 export interface MemoryKeeper {

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { because } from '../../fencing/model/reason.ts';
 import type { Outcome, StepReport } from '../../fencing/model/outcome.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { announcementsOf } from '../../incidents/announcement.ts';
 import { isOnlyPowerOff, joined } from '../../incidents/join.ts';
 import { keepIncident, keepPowerOff } from '../../incidents/keep.ts';
+import type { ObjectStore } from '../../incidents/store.ts';
 import { incidentOfRun, emptyRunLog } from '../../incidents/of-run.ts';
 import { type Aftermath, isWatched, withAftermath } from '../../incidents/watch.ts';
 import { attachment, cluster, node, NOW, volume } from '../fencing/view-builder.ts';
@@ -92,6 +94,8 @@ describe('a run that waits without a fence', () => {
   });
 });
 
+const POWERS_OFF = { unreachable: 'power-off' } as const;
+
 describe('the note of a power-off', () => {
   const { signal } = new AbortController();
   const MINUTE = 60_000;
@@ -117,18 +121,35 @@ describe('the note of a power-off', () => {
     for (const name of notesIn(names())) await keepPowerOff({ name, written: null }, now, keeper, signal);
   };
 
+  it.each([
+    ['is not read for a fence if the policy powers no machine off', defaultPolicy, []],
+    ['is read once for a fence if the policy may have powered its machine off', POWERS_OFF, ['i-']],
+  ] as const)('%s', async (_, policy, reads) => {
+    const memory = memoryKeeper();
+    const read: string[] = [];
+    const objects = {
+      ...memory.keeper.objects,
+      read: (...asked: Parameters<ObjectStore['read']>) => {
+        read.push(asked[0]);
+        return memory.keeper.objects.read(...asked);
+      },
+    };
+    await keepIncident(await fencedSince(NOW), policy, { ...memory.keeper, objects }, signal);
+    expect(notesIn(read)).toEqual(reads.map((machine) => expect.stringContaining(`/${machine}`)));
+  });
+
   it('keeps both power-offs if two runs write it at the same time', async () => {
     const memory = memoryKeeper();
     const [one, other] = [await poweredOffAt(NOW), await poweredOffAt(NOW + 1_000)];
-    await Promise.all([one, other].map((shown) => keepIncident(shown, memory.keeper, signal)));
+    await Promise.all([one, other].map((shown) => keepIncident(shown, POWERS_OFF, memory.keeper, signal)));
     await sweptAt(NOW + 16 * MINUTE, memory);
     expect(memory.incidents()).toMatchObject([{ steps: [{ step: 'power-off' }, { step: 'power-off' }] }]);
   });
 
   it('waits for a fence since the last power-off, not since the first', async () => {
     const memory = memoryKeeper();
-    await keepIncident(await poweredOffAt(NOW), memory.keeper, signal);
-    await keepIncident(await poweredOffAt(NOW + 10 * MINUTE), memory.keeper, signal);
+    await keepIncident(await poweredOffAt(NOW), POWERS_OFF, memory.keeper, signal);
+    await keepIncident(await poweredOffAt(NOW + 10 * MINUTE), POWERS_OFF, memory.keeper, signal);
     await sweptAt(NOW + 16 * MINUTE, memory);
     expect(memory.incidents()).toEqual([]);
     await sweptAt(NOW + 26 * MINUTE, memory);
@@ -138,8 +159,8 @@ describe('the note of a power-off', () => {
 
   it('is taken by a later run of the fence if the run that began it died', async () => {
     const memory = memoryKeeper();
-    await keepIncident(await poweredOffAt(NOW), memory.keeper, signal);
-    await keepIncident(await fencedSince(NOW + MINUTE), memory.keeper, signal);
+    await keepIncident(await poweredOffAt(NOW), POWERS_OFF, memory.keeper, signal);
+    await keepIncident(await fencedSince(NOW + MINUTE), POWERS_OFF, memory.keeper, signal);
     expect(memory.incidents()[0]?.steps.map(({ step }) => step)).toContain('power-off');
     await sweptAt(NOW + 16 * MINUTE, memory);
     expect(memory.incidents()).toMatchObject([{ state: 'fenced' }]);
@@ -147,8 +168,8 @@ describe('the note of a power-off', () => {
 
   it('is not taken by an earlier fence', async () => {
     const memory = memoryKeeper();
-    await keepIncident(await poweredOffAt(NOW), memory.keeper, signal);
-    await keepIncident(await fencedSince(NOW - MINUTE), memory.keeper, signal);
+    await keepIncident(await poweredOffAt(NOW), POWERS_OFF, memory.keeper, signal);
+    await keepIncident(await fencedSince(NOW - MINUTE), POWERS_OFF, memory.keeper, signal);
     expect(memory.incidents()[0]?.steps.map(({ step }) => step)).not.toContain('power-off');
     expect(notesIn(memory.names())).toHaveLength(1);
   });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { InvalidInput, PermissionDenied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { objectNameOf, parseIncident, type Incident } from '../../../incidents/incident.ts';
+import { defaultPolicy } from '../../../fencing/model/policy.ts';
 import { keepIncident } from '../../../incidents/keep.ts';
 import { record, eventOccasion } from '../../incidents/recorded.ts';
 import { never } from '../../sandbox/in-process.ts';
@@ -43,7 +44,9 @@ describe.each(keepers)('the incidents of %s', (_, topics, open) => {
   });
 
   it('concurrent runs complete one object', async () => {
-    await Promise.all([fence, release, fence].map((shown) => keepIncident(shown, there.keeper, never())));
+    await Promise.all(
+      [fence, release, fence].map((shown) => keepIncident(shown, defaultPolicy, there.keeper, never())),
+    );
     expect([...there.objects.keys()].sort()).toEqual([objectNameOf(fence), `notes/watch/${objectNameOf(fence)}`]);
     expect(kept()).toMatchObject({ state: 'released', steps: expect.arrayContaining([...fence.steps]) });
     expect(there.told.map(({ topic }) => topic)).toEqual(expect.arrayContaining([...topics]));
@@ -51,8 +54,8 @@ describe.each(keepers)('the incidents of %s', (_, topics, open) => {
   });
 
   it('a fence is reported once to each topic, with texts for people', async () => {
-    await keepIncident(fence, there.keeper, never());
-    await keepIncident(fence, there.keeper, never());
+    await keepIncident(fence, defaultPolicy, there.keeper, never());
+    await keepIncident(fence, defaultPolicy, there.keeper, never());
     expect(there.told.map(({ topic }) => topic).sort()).toEqual([...topics].sort());
     for (const { message } of there.told)
       expect(message).toMatchObject({
@@ -65,7 +68,7 @@ describe.each(keepers)('the incidents of %s', (_, topics, open) => {
 
   it('an object that cannot be read stays as it is', async () => {
     there.objects.set(objectNameOf(fence), { text: '{"version":2}', version: 7 });
-    await expect(keepIncident(fence, there.keeper, never())).rejects.toThrow(InvalidInput);
+    await expect(keepIncident(fence, defaultPolicy, there.keeper, never())).rejects.toThrow(InvalidInput);
     expect(there.objects.get(objectNameOf(fence))?.version).toBe(7);
   });
 

@@ -5,7 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { folderKeeper, objectsInFolder } from '../../../cli/incident-place.ts';
 import { InvalidInput, Unexpected } from '../../../fencing/model/errors.ts';
 import { objectNameOf, parseIncident, type Incident } from '../../../incidents/incident.ts';
-import { type IncidentKeeper, keepIncident, type ObjectStore } from '../../../incidents/keep.ts';
+import { defaultPolicy } from '../../../fencing/model/policy.ts';
+import { keepIncident } from '../../../incidents/keep.ts';
+import type { IncidentKeeper, ObjectStore } from '../../../incidents/store.ts';
 import { eventOccasion, record } from '../../incidents/recorded.ts';
 import { never } from '../../sandbox/in-process.ts';
 import { startMachine, stopped } from '../../simulation/incidents.ts';
@@ -86,7 +88,7 @@ describe.each([...keepers.map(([name, , open]) => [name, ofKeeper(open)] as cons
       const { shown: release } = await record(scene, occasion, null, { runId: 'second' });
       if (!fence || !release) throw new Error('both runs have something to show');
       const shown: readonly Incident[] = [fence, release, fence];
-      await Promise.all(shown.map((each) => keepIncident(each, there.keeper, never())));
+      await Promise.all(shown.map((each) => keepIncident(each, defaultPolicy, there.keeper, never())));
       expect(parseIncident((await there.textOf(objectNameOf(fence))) ?? '')).toMatchObject({
         state: 'released',
         steps: expect.arrayContaining([...fence.steps]),

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { IncidentKeeper } from '../../../incidents/keep.ts';
+import type { IncidentKeeper } from '../../../incidents/store.ts';
 import * as aws from '../../../providers/aws/incidents.ts';
 import * as azure from '../../../providers/azure/incidents.ts';
 import * as gcp from '../../../providers/gcp/incidents.ts';
