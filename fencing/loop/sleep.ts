@@ -70,7 +70,7 @@ const machineWatch = ({ machine: seen, request }: RunState, ports: Ports): Machi
   const { clock, signal } = ports;
   const { look } = ports.looks ?? createSharedLooks(ports, () => 1);
   let askedAt = clock.now().mono;
-  const isDue = (): boolean => seen !== null && clock.now().mono - askedAt >= timing.askMachine;
+  const isDue = (): boolean => clock.now().mono - askedAt >= timing.askMachine;
   const hasChanged = async (): Promise<boolean> => {
     if (!seen || !isDue()) return false;
     askedAt = clock.now().mono;

@@ -5,6 +5,7 @@ import {
   type CountedFences,
   type LedgerEntry,
   type LedgerState,
+  oldestFirst,
 } from '../../fencing/model/cap-use.ts';
 import {
   admitReservation,
@@ -126,6 +127,9 @@ describe('a reservation', () => {
     expect(
       admitReservation(ledger([entry('old', { begun: NOW - 16 * MINUTE }), entry('young')]), claimant()).write,
     ).toEqual(ledger([entry('young'), mine]));
+  });
+  it('without a known boot is entered without one', () => {
+    expect(admitReservation(EMPTY, claimant({ boot: null })).write?.entries).toEqual([{ ...mine, boot: '' }]);
   });
   it('replaces an earlier entry of the same machine', () =>
     expect(admitReservation(ledger([{ ...mine, boot: 'a' }]), claimant()).write).toEqual(ledger([mine])));
@@ -288,6 +292,14 @@ describe('finished fences in the ledger', () => {
     );
     expect(after.write?.counted).toEqual([{ begun: begun + 5_000, count: 8, nodes: 800, names: ['m-64..b...'] }]);
   });
+  it('are listed with all others, the oldest first', () => {
+    const counted = { begun: NOW - 2 * MINUTE, count: 7, nodes: 900, names: [] };
+    expect(oldestFirst(ledger([mine, entry('a')], [counted]))).toEqual([
+      { begun: NOW - 2 * MINUTE, count: 7, finished: true },
+      { begun: NOW - MINUTE, count: 1, finished: true },
+      { begun: NOW, count: 1, finished: false },
+    ]);
+  });
   it('count for the share, but not for the fences at once', () => {
     const read = ledger(
       [entry('a', { finished: false })],
@@ -385,12 +397,19 @@ describe('a finished fence that is only counted, without an entry', () => {
     expect(claims(full(['other.b...'])).says).toMatchObject({ admitted: false, begun: 441 });
     expect(claims(ledger([], [{ begun: NOW, count: 1, nodes: 900, names: [MINE] }])).write?.counted).toEqual([]);
   });
-  it('keeps its name if it is one of the latest 192', () => {
-    const many = Array.from({ length: 400 }, (_, nth) =>
+  it.each([
+    ['latest', (all: readonly LedgerEntry[]) => all],
+    ['oldest', (all: readonly LedgerEntry[]) => all.toReversed()],
+  ])('keeps its name if it is one of the latest 192, if the %s comes first', (_, inOrder) => {
+    const many = Array.from({ length: 400 }, (__, nth) =>
       entry(`${nth}`.padStart(6, '0'), { begun: NOW - nth * 1_000 }),
     );
-    const names = (claims(ledger(many)).write?.counted ?? []).flatMap((one) => one.names);
+    const names = (claims(ledger(inOrder(many))).write?.counted ?? []).flatMap((one) => one.names);
     expect(names.toSorted()).toEqual(Array.from({ length: 192 }, (_, nth) => `${`${nth + 64}`.padStart(6, '0')}b...`));
+  });
+  it('has a name of ten characters, even if a person wrote longer names into the ledger', () => {
+    const long = ledger([entry('a-long-name', { boot: 'a-long-boot' }), mine]);
+    expect(concludeEntry(long, MY_FENCE, NOW, 0)?.counted.flatMap(({ names }) => names)).toContain('a-longa-lo');
   });
   it('has its name even if no finished fence keeps its entry', () => {
     const few = ledger([entry('a'), entry('b'), mine]);

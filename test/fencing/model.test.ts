@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fenceInBoot, isOfThisBoot, ownMark, shortHash } from '../../fencing/model/cluster-facts.ts';
+import { fenceInBoot, isObjectName, isOfThisBoot, ownMark, shortHash } from '../../fencing/model/cluster-facts.ts';
 import {
   asCloudfenceError,
   ClusterUnavailable,
@@ -14,7 +14,7 @@ import {
 import { parseJsonOrNull, parseJsonOrText } from '../../fencing/model/json-text.ts';
 import { emptyMachineFacts, machineOfProviderID } from '../../fencing/model/machine.ts';
 import { isSimulated, outcomeJson, type StepReport } from '../../fencing/model/outcome.ts';
-import { because, pluralize, listSome, longWaits } from '../../fencing/model/reason.ts';
+import { because, listSome, longWaits, onOneLine, pluralize } from '../../fencing/model/reason.ts';
 import { parseRecord } from '../../fencing/model/record.ts';
 import { describeTarget, stepKey, stepProperties, isOnlyCleanup, type Step } from '../../fencing/model/steps.ts';
 import { outcomeOf } from '../../fencing/loop/ending.ts';
@@ -223,6 +223,20 @@ describe('texts', () => {
     expect(pluralize(2, 'pod is', 'pods are')).toBe('2 pods are');
     expect(because('off-proven', 'x')).toEqual({ code: 'off-proven', says: 'x' });
   });
+  it('have no character that controls a terminal or begins a line', () => {
+    expect(onOneLine('a\u0007b\u2028c\u2029d\ne, é')).toBe('a b c d e, é');
+  });
+  it.each([
+    ['db-0', true],
+    ['a.b-c', true],
+    ['a'.repeat(253), true],
+    ['a'.repeat(254), false],
+    ['-db', false],
+    ['../db', false],
+    ['db-', false],
+    ['db/..', false],
+    ['', false],
+  ])('may be the name of an object: %j: %s', (text, expected) => expect(isObjectName(text)).toBe(expected));
   it('say which waits a run of a sweep does not sit out', () => {
     expect([...longWaits].toSorted()).toEqual([
       'cluster-unreachable',

@@ -44,5 +44,6 @@ describe('a permit', () => {
     expect(check(499, 500)).not.toThrow();
     expect(check(500, 500)).toThrow('the recheck is 0 ms too old');
     expect(check(2_000, 2_500)).toThrow('the proof is 0 ms too old');
+    expect(check(2_000, 2_000)).toThrow('the proof is 0 ms too old');
   });
 });

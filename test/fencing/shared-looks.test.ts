@@ -67,15 +67,15 @@ describe('the look of a run that is alone', () => {
     expect(rests).toEqual([]);
   });
 
-  it('fails after one call if the answer does not contain the machine', async () => {
-    const { calls, looks } = looksAt(() => []);
+  it.each([1, 2])('fails after one call if the answer does not contain the machine (runs: %i)', async (runs) => {
+    const { calls, looks } = looksAt(() => [], runs);
     await expect(looks.look('m-1', true, never)).rejects.toThrow('the response of the cloud does not contain m-1');
     expect(calls).toHaveLength(1);
   });
 
-  it('fails after one call if the cloud declines it', async () => {
+  it.each([1, 2])('fails after one call if the cloud declines it (runs: %i)', async (runs) => {
     const declined = new Refused('m-1 is not an id');
-    const { calls, looks } = looksAt(() => declined);
+    const { calls, looks } = looksAt(() => declined, runs);
     await expect(looks.look('m-1', true, never)).rejects.toBe(declined);
     expect(calls).toHaveLength(1);
   });

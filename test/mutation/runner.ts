@@ -26,6 +26,9 @@ const AS_IT_IS = 0;
 /** A mutant may be reached so many times more often than it is without a change, before its test counts as endless. */
 const ENDLESS = 100;
 
+/** The test runner itself lets a test time out once more after one that waited for ever in `expect().rejects`. */
+const MOST_FAILURES = 2;
+
 /** Makes a passed test run again: the test runner repeats only what fails. */
 class GoesOn extends Error {}
 
@@ -55,6 +58,8 @@ export default class MutantRunner extends TestRunner {
   private hits: Readonly<Record<string, number>> = {};
   private queue: string[] = [];
   private suspect: string | null = null;
+  /** How often the test has failed without a mutant since it failed with the suspect. */
+  private failures = 0;
   private passed = false;
 
   override async onBeforeRunTask(test: RunnerTestCase): Promise<void> {
@@ -110,7 +115,10 @@ export default class MutantRunner extends TestRunner {
     this.suspect = null;
     this.queue = this.passed ? Object.keys(this.hits).filter((mutant) => alive.has(mutant)) : [];
     if (!this.passed) note('fails', test.fullTestName);
-    test.retry = { count: 2 * this.queue.length, condition: () => this.queue.length > 0 || this.suspect !== null };
+    test.retry = {
+      count: (1 + MOST_FAILURES) * this.queue.length,
+      condition: () => this.queue.length > 0 || this.suspect !== null,
+    };
   }
 
   private judge(mutant: string | null): void {
@@ -121,7 +129,9 @@ export default class MutantRunner extends TestRunner {
     if (this.passed) {
       alive.delete(this.suspect);
       note('killed', this.suspect);
-    } else this.queue = [];
+    } else if (++this.failures < MOST_FAILURES) return;
+    else this.queue = [];
     this.suspect = null;
+    this.failures = 0;
   }
 }

@@ -44,7 +44,7 @@ const withoutOneRule = {
 };
 
 const shipped = ['CLOUDFENCE_WITHOUT_RULE', 'CLOUDFENCE_MUTANTS_CODE'].every((name) => process.env[name] === undefined);
-const inOneProcess = { runner: 'test/mutation/runner.ts', maxWorkers: 1, testTimeout: 6_000 };
+const inOneProcess = { runner: 'test/mutation/runner.ts', maxWorkers: 1, testTimeout: 4_000 };
 
 export default defineConfig({
   plugins: [withMutants, withoutOneRule],
