@@ -95,10 +95,10 @@ export const kubeConfigsIn = async (list: string): Promise<readonly KubeConfigTe
   return Promise.all(present.map(readKubeConfig));
 };
 
-const fromSecret = (read: () => Promise<string>, context: string | undefined, now: CallClock['now']): Promise<Link> =>
+const fromSecret = (read: () => Promise<string>, context: string | undefined, clock: CallClock): Promise<Link> =>
   refreshingLink({
     open: async () => linkFromSecretText(await read(), context ?? null),
-    now,
+    clock,
     keptFor: SECRET_KEPT_FOR_MS,
   });
 
@@ -106,15 +106,15 @@ const linkTo = async (
   entry: ClusterEntry,
   access: CloudAccess,
   signal: AbortSignal,
-  { now }: CallClock,
+  clock: CallClock,
 ): Promise<Link> => {
   if ('eks' in entry || 'aks' in entry || 'gke' in entry)
     return refreshingLink({
       open: async () => linkFromToken(await access.managedCluster(entry, signal)),
-      now,
+      clock,
       keptFor: MANAGED_KEPT_FOR_MS,
     });
-  if (!('kubeconfig' in entry)) return fromSecret(() => access.secret(entry, signal), entry.context, now);
+  if (!('kubeconfig' in entry)) return fromSecret(() => access.secret(entry, signal), entry.context, clock);
   const context = entry.context ?? null;
   return isContent(entry.kubeconfig)
     ? linkFromText(entry.kubeconfig, context)

@@ -8,6 +8,7 @@ import {
   CoreV1Api,
 } from '@kubernetes/client-node/dist/gen/index.js';
 import { HttpProxyAgent, HttpsProxyAgent } from 'hpagent';
+import { abortOnSignal } from '../fencing/loop/ports.ts';
 import { CloudfenceError, InvalidConfiguration, Unavailable } from '../fencing/model/errors.ts';
 import { bearerAuthentication, httpsLink, type Link, POOL_OPTIONS, closeWhenIdle } from './exchange.ts';
 import {
@@ -17,7 +18,7 @@ import {
   redactedKubeconfigError,
   refuseSendingInClear,
 } from './kubeconfig.ts';
-import type { Connection } from './connection.ts';
+import type { CallClock, Connection } from './connection.ts';
 
 /** Creates a link to an API server from a kubeconfig, a token, or a secret that is refreshed. */
 
@@ -124,8 +125,7 @@ export const linkFromToken = ({ server, ca, token }: TokenAccess): Link => {
 /** Where the access to a cluster is read, and how long to keep it. */
 interface Refreshing {
   readonly open: () => Promise<Link>;
-  /** Wall clock, epoch ms. */
-  readonly now: () => number;
+  readonly clock: Pick<CallClock, 'now' | 'deadline'>;
   /** How long to use the access before it is read again, in ms. */
   readonly keptFor: number;
 }
@@ -139,27 +139,44 @@ const FRESH_FOR_MS = 5_000;
 /** The shortest time between two attempts to read the access that no 401 demands, in ms. */
 const RETRIED_AFTER_MS = 30_000;
 
-/** The link that was opened last. */
-const createHolder = (first: Link, { open, now, keptFor }: Refreshing) => {
-  let held = { link: first, since: now(), mayBeOld: false };
-  let triedAt = held.since;
+/** The access has to arrive within this time (ms). Otherwise, later requests would wait for the same renewal for ever. */
+const OPENS_WITHIN_MS = 20_000;
+
+/** @throws Unavailable if the access does not arrive in time, and what `open` throws */
+const openInTime = async ({ open, clock }: Refreshing): Promise<Link> => {
+  const late = clock.deadline(OPENS_WITHIN_MS);
+  try {
+    return await abortOnSignal(late, open);
+  } catch (error) {
+    if (!late.aborted || error instanceof CloudfenceError) throw error;
+    const within = `${OPENS_WITHIN_MS / 1_000} s`;
+    throw new Unavailable(`the access to the cluster did not arrive within ${within}`, { cause: error });
+  }
+};
+
+/** The link that was opened last, when it was last read or tried to be read, and whether it may be old. */
+const createHolder = (first: Link, refreshing: Refreshing) => {
+  const { keptFor } = refreshing;
+  const { now } = refreshing.clock;
+  let held = { link: first, readAt: now(), isDoubtful: false };
   let renewal: Promise<Link> | null = null;
   const replace = async (): Promise<Link> => {
-    triedAt = now();
-    const before = held.link;
-    held = { link: await open(), since: now(), mayBeOld: false };
+    const { link: before } = held;
+    // Until the access arrives, it is doubtful. If it cannot be read, it stays so.
+    held = { ...held, readAt: now(), isDoubtful: true };
+    held = { link: await openInTime(refreshing), readAt: now(), isDoubtful: false };
     await before.close();
     return held.link;
   };
   return {
     link: (): Link => held.link,
-    isFresh: (): boolean => now() - held.since < FRESH_FOR_MS,
-    isDue: (): boolean => (held.mayBeOld || now() - held.since >= keptFor) && now() - triedAt >= RETRIED_AFTER_MS,
+    isFresh: (): boolean => !held.isDoubtful && now() - held.readAt < FRESH_FOR_MS,
+    isDue: (): boolean => now() - held.readAt >= (held.isDoubtful ? RETRIED_AFTER_MS : keptFor),
     /** Requests that need it at the same time share one renewal. */
     renew: (): Promise<Link> => (renewal ??= replace().finally(() => (renewal = null))),
     /** Notes that a request got no answer: the server may have another address or another certificate by now. */
     doubt: (link: Link): void => {
-      held = { ...held, mayBeOld: held.mayBeOld || link === held.link };
+      held = { ...held, isDoubtful: held.isDoubtful || link === held.link };
     },
   };
 };
@@ -207,7 +224,7 @@ const readdress = (request: RequestContext, from: Link, to: Link): void => {
  * with 401 had no effect. The link may therefore send it again under the same permit, even if it is destructive.
  */
 export const refreshingLink = async (refreshing: Refreshing): Promise<Link> => {
-  const first = await refreshing.open();
+  const first = await openInTime(refreshing);
   const holder = createHolder(first, refreshing);
   const { link, isFresh, renew } = holder;
   const authenticated = new WeakMap<RequestContext, Link>();

@@ -16,12 +16,12 @@ const rotating = async (server = 'https://first') => {
   const clock = { now: 1_000_000 };
   const users: Record<string, { name: string; rules: 'all' }> = { first: { name: 'us', rules: 'all' } };
   const api = apiServerOf({ store: storeOf(emptyCluster()), now: () => clock.now, users });
-  const secret = { token: 'first', server, read: 0, reading: (): void => undefined };
+  const secret = { token: 'first', server, read: 0, reading: async (): Promise<void> => undefined };
   const asked: string[] = [];
   const answersAt = { host: new URL(server).host };
   const open = async () => {
     secret.read += 1;
-    secret.reading();
+    await secret.reading();
     const behindPrefix: Transport = (request, signal) =>
       inProcess(api)({ ...request, path: request.path.replace(/^\/k8s(\/clusters\/\w+)?/, '') }, signal);
     const wire = transportLink(behindPrefix, secret.token);
@@ -33,8 +33,10 @@ const rotating = async (server = 'https://first') => {
     };
     return { ...wire, server: secret.server, send };
   };
-  const link = await refreshingLink({ open, now: () => clock.now, keptFor: 600_000 });
   const never = () => new AbortController().signal;
+  const late = { signal: new AbortController() };
+  const deadline = () => late.signal.signal;
+  const link = await refreshingLink({ open, clock: { now: () => clock.now, deadline }, keptFor: 600_000 });
   const connection = createConnection(
     link,
     { now: () => clock.now, sleep: async () => undefined, deadline: never },
@@ -47,7 +49,7 @@ const rotating = async (server = 'https://first') => {
   const order = (permit: Permit) =>
     connection.writer(permit, never()).write(CoreV1Api, (core) => core.deleteNode({ name: 'node' }));
   const ask = () => readLease(connection.reader(never()), 'node');
-  return { clock, secret, rotate, order, ask, asked, answersAt };
+  return { clock, secret, rotate, order, ask, asked, answersAt, late };
 };
 
 describe('credentials from a secret', () => {
@@ -121,6 +123,36 @@ describe('credentials from a secret', () => {
     await expect(ask()).rejects.toThrow('the store is down');
   });
 
+  it('that never arrive hold no request longer than the time for them, and are asked for again', async () => {
+    const { ask, secret, clock, late } = await rotating();
+    clock.now += 600_000;
+    const asked = Promise.withResolvers<void>();
+    secret.reading = () => {
+      asked.resolve();
+      return new Promise(() => undefined);
+    };
+    const waiting = ask();
+    await asked.promise;
+    late.signal.abort();
+    await expect(waiting).resolves.toBeNull();
+    late.signal = new AbortController();
+    secret.reading = async () => undefined;
+    clock.now += 30_000;
+    await ask();
+    expect(secret.read).toBe(3);
+  });
+
+  it('are not fresh if they could not be read again, so the next rejection reads them at once', async () => {
+    const { ask, secret, clock, rotate } = await rotating();
+    clock.now += 600_000;
+    secret.reading = () => Promise.reject(new Unavailable('no answer'));
+    await ask();
+    rotate((secret.token = 'second'));
+    secret.reading = async () => undefined;
+    await ask();
+    expect(secret.read).toBe(3);
+  });
+
   it('are read once for all requests that need new ones', async () => {
     const { ask, secret, clock, rotate } = await rotating();
     clock.now += 60_000;
@@ -157,7 +189,7 @@ describe('the address of an API server in a secret', () => {
     const { ask, asked, secret, clock, rotate, answersAt } = await rotating();
     clock.now += 60_000;
     rotate('second');
-    secret.reading = () => (answersAt.host = 'second');
+    secret.reading = async () => void (answersAt.host = 'second');
     Object.assign(secret, { token: 'second', server: 'https://second' });
     expect(await ask()).toBeNull();
     expect(asked.map((url) => new URL(url).host)).toEqual(['first', 'second']);

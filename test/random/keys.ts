@@ -106,9 +106,10 @@ export const createKeys = ({ engine, network, note }: World): Keys => {
     };
   };
   const links = new WeakMap<Process, Promise<Link>>();
+  const clock = { now: engine.now, deadline: () => new AbortController().signal };
   const linkOf = (process: Process): Promise<Link> => {
     const opened =
-      links.get(process) ?? refreshingLink({ open: () => open(process), now: engine.now, keptFor: SECRET_KEPT_FOR_MS });
+      links.get(process) ?? refreshingLink({ open: () => open(process), clock, keptFor: SECRET_KEPT_FOR_MS });
     links.set(process, opened);
     // A link that could not be opened is opened again by the next call.
     opened.catch(() => links.delete(process));
