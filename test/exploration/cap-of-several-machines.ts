@@ -39,6 +39,12 @@ const fencesAnyway =
     if (admitted) report.admitted(machine);
   };
 
+/** Records the end of a fence at last: its process was frozen right before that. */
+const endsLate =
+  (machine: string, boot: string | null): Script =>
+  (cluster) =>
+    cluster.conclude({ machine, boot }, unhurried());
+
 const together =
   (...scripts: readonly Script[]): Script =>
   async (cluster, report) => {
@@ -53,9 +59,9 @@ const sweeps =
 
 const MINUTE_MS = 60_000;
 
-const entry = (machine: string, begun: number, finished: boolean): LedgerEntry => ({
+const entry = (machine: string, begun: number, finished: boolean, boot = 'boot-1'): LedgerEntry => ({
   machine: shortMachine(machine),
-  boot: shortBoot('boot-1'),
+  boot: shortBoot(boot),
   begun,
   finished,
   nodes: NODES,
@@ -65,6 +71,8 @@ export interface CapScenario extends LedgerScenario {
   readonly says: string;
   /** The machines whose entries may be finished, although no process of the scenario fences them. */
   readonly vanished: readonly string[];
+  /** The machines whose fence of this boot is still in progress when the exploration ends. */
+  readonly fencing: readonly string[];
   /** How many machines of the window have been admitted at the end. */
   readonly places: number;
 }
@@ -77,9 +85,17 @@ const scenario = (says: string, processes: readonly Script[], change: Partial<Ca
   faults: 0,
   entriesKept: 64,
   vanished: [],
+  fencing: [],
   places: Math.min(LIMITS.unfinished, processes.length),
   ...change,
 });
+
+const afterAnEarlierFence: Partial<CapScenario> = {
+  ledger: (now) => ({ entries: [entry('i-1', now - 5 * MINUTE_MS, false, 'boot-0')], counted: [] }),
+  vanished: ['i-1'],
+  fencing: ['i-1', 'i-2'],
+  places: 2,
+};
 
 /** Small enough to run with each `npm test`. */
 export const smallScenarios: readonly CapScenario[] = [
@@ -107,8 +123,14 @@ export const smallScenarios: readonly CapScenario[] = [
     {
       ledger: (now) => ({ entries: [entry('i-9', now - 5 * MINUTE_MS, false)], counted: [] }),
       vanished: ['i-9'],
+      fencing: ['i-1', 'i-2'],
       places: 3,
     },
+  ),
+  scenario(
+    'The process of an earlier fence was frozen until its machine is fenced again, and another machine stops, too.',
+    [endsLate('i-1', 'boot-0'), beginsToFence('i-1'), beginsToFence('i-2')],
+    afterAnEarlierFence,
   ),
   scenario('Two machines stop, and finished fences keep no entries.', [fences('i-1'), fences('i-2')], {
     entriesKept: 0,
@@ -133,13 +155,16 @@ export const largeScenarios: readonly CapScenario[] = [
 const countOf = ({ entries, counted }: LedgerState): number =>
   entries.length + counted.reduce((sum, { count }) => sum + count, 0);
 
+const isOfThisBoot = ({ boot }: LedgerEntry): boolean => boot === shortBoot('boot-1');
+
 const unfinishedIn = ({ entries }: LedgerState): number => entries.filter(({ finished }) => !finished).length;
 
 /** Says when the cap does not hold, and when a place stays empty although a machine waits for one. */
-export const permissionCheckOf = ({ vanished, places }: CapScenario): Judge => ({
+export const permissionCheckOf = ({ vanished, fencing, places }: CapScenario): Judge => ({
   always: ({ ledger, admitted }, before) => {
     const began = admitted.filter((machine) => !before?.admitted.includes(machine));
     const mayBeFinished = new Set([...admitted, ...vanished].map(shortMachine));
+    const inProgress = new Set(fencing.map(shortMachine));
     if (countOf(ledger) > LIMITS.begun) return 'more fences are in the ledger than the window allows';
     if (unfinishedIn(ledger) > LIMITS.unfinished) return 'more fences are unfinished than the cap allows';
     if (before && countOf(ledger) < countOf(before.ledger)) return 'a fence is not in the ledger any more';
@@ -147,6 +172,8 @@ export const permissionCheckOf = ({ vanished, places }: CapScenario): Judge => (
       return 'a fence began that is not in the ledger';
     if (ledger.entries.some(({ machine, finished }) => finished && !mayBeFinished.has(machine)))
       return 'a fence is finished that never began';
+    if (ledger.entries.some((one) => one.finished && isOfThisBoot(one) && inProgress.has(one.machine)))
+      return 'a fence is finished that is still in progress';
     return null;
   },
   atTheEnd: ({ ledger }) =>
@@ -161,6 +188,11 @@ export const unsafeScenarios: readonly CapScenario[] = [
     {
       edit: (request) => ({ ...request, body: request.body.replace(/"resourceVersion":"\d+",?/, '') }),
     },
+  ),
+  scenario(
+    'The end of a fence names no boot, and comes when its machine is fenced again.',
+    [endsLate('i-1', null), beginsToFence('i-1')],
+    { ...afterAnEarlierFence, places: 1 },
   ),
   scenario('A process fences although its reservation got no answer.', [fencesAnyway('i-1'), beginsToFence('i-2')], {
     faults: 1,
