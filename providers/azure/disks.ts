@@ -1,7 +1,7 @@
 import type { DataDisk, Disk } from '@azure/arm-compute';
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { Unavailable } from '../../fencing/model/errors.ts';
+import { PermissionDenied, Unavailable } from '../../fencing/model/errors.ts';
 import type {
   DiskAttachment,
   DiskId,
@@ -99,12 +99,11 @@ const mayBeHeldBy = (disk: Disk, machine: MachineId): boolean =>
 export const isShared = (disk: Disk): boolean =>
   (disk.maxShares ?? 1) > 1 || new Set(holdersOf(disk).map((holder) => holder.toLowerCase())).size > 1;
 
+/** The answers of a machine's data disks, by id. Null for a disk that does not exist. */
+export type DataDiskReads = ReadonlyMap<DiskId, Disk | PermissionDenied | null>;
+
 /** Returns the disks that the machine names, each compared with what the disk itself says. */
-export const attachedDisks = (
-  machine: MachineId,
-  vm: Vm,
-  disks: ReadonlyMap<string, Disk | null>,
-): readonly DiskAttachment[] => [
+export const attachedDisks = (machine: MachineId, vm: Vm, disks: DataDiskReads): readonly DiskAttachment[] => [
   ...osDisk(vm),
   ...(vm.storageProfile?.dataDisks ?? []).map((data) => dataDisk(machine, data, disks)),
 ];
@@ -114,12 +113,17 @@ const osDisk = ({ storageProfile }: Vm): readonly DiskAttachment[] => {
   return id === undefined ? [] : [{ disk: id.toLowerCase(), state: 'attached', keep: 'OS disk' }];
 };
 
-const dataDisk = (machine: MachineId, data: DataDisk, disks: ReadonlyMap<string, Disk | null>): DiskAttachment => {
+const dataDisk = (machine: MachineId, data: DataDisk, disks: DataDiskReads): DiskAttachment => {
   const state = data.toBeDetached ? 'detaching' : 'attached';
   const id = data.managedDisk?.id?.toLowerCase();
   if (id === undefined)
     return { disk: (data.vhd?.uri ?? `lun ${data.lun}`).toLowerCase(), state, keep: 'unmanaged disk' };
-  return { disk: id, state, keep: whyDiskIsKept(machine, disks.get(id) ?? null) };
+  const read = disks.get(id) ?? null;
+  const keep =
+    read instanceof PermissionDenied
+      ? `Cloudfence may not read this disk: ${read.message}`
+      : whyDiskIsKept(machine, read);
+  return { disk: id, state, keep };
 };
 
 /**

@@ -1,9 +1,10 @@
 import type { Disk, VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import pLimit from 'p-limit';
+import { PermissionDenied } from '../../fencing/model/errors.ts';
 import type { DiskId, MachineFacts, MachineId } from '../../fencing/model/machine.ts';
 import { limitPages } from '../../transport/answers.ts';
 import type { AzureClients } from './client.ts';
-import { readDisk } from './disks.ts';
+import { type DataDiskReads, readDisk } from './disks.ts';
 import { declinedWith, withCloudfenceErrors } from './errors.ts';
 import { machineInSameGroup, machinePath, type MachinePath, scaleSetPath, type ScaleSetPath } from './identity.ts';
 import { findVm, type VmLookup, saysSetIsGone, type Vm } from './machines.ts';
@@ -46,48 +47,48 @@ const lookAt = async (
   if (!path) return unknownMachineFacts(machine, 'not the id of a machine');
   if (path.subscription !== clients.subscription.toLowerCase())
     return unknownMachineFacts(machine, 'in another subscription');
-  const [lookup, expected] = await Promise.all([
-    readMachine(clients, path, signal),
-    expectedOsDisk(clients, machine, signal),
-  ]);
+  const ahead = readOsDiskAhead(clients, machine, signal);
+  const lookup = await readMachine(clients, path, signal);
   if (lookup.is !== 'seen')
     return (lookup.is === 'gone' ? missingMachineFacts : unknownMachineFacts)(machine, lookup.code);
   const [osDisk, dataDisks] = await Promise.all([
-    osDiskOf(clients, machine, lookup.vm, expected, signal),
+    osDiskOf(clients, machine, lookup.vm, ahead, signal),
     scope.disks ? dataDisksOf(clients, lookup.vm, signal) : null,
   ]);
   return knownMachineFacts({ ...lookup, machine, osDisk, dataDisks });
 };
 
-interface Expected {
+/** A read of the OS disk that the machine had when Cloudfence last looked. */
+interface ReadAhead {
   readonly id: DiskId;
-  readonly disk: Disk | null;
+  readonly answer: Promise<readonly [PromiseSettledResult<Disk | null>]>;
 }
 
 /**
- * Reads the machine's last known OS disk concurrently with the machine. This saves one wait, so the proof is younger.
+ * Begins to read the machine's last known OS disk concurrently with the machine. This saves one wait, so the proof is
+ * younger. The machine may have another OS disk by now. So the look neither waits for this read nor fails with it
+ * before the machine still names that disk.
  */
-const expectedOsDisk = async (
-  clients: AzureClients,
-  machine: MachineId,
-  signal: AbortSignal,
-): Promise<Expected | null> => {
+const readOsDiskAhead = (clients: AzureClients, machine: MachineId, signal: AbortSignal): ReadAhead | null => {
   const id = clients.osDisks.get(machine);
-  return id === undefined ? null : { id, disk: await readDisk(clients, id, signal) };
+  return id === undefined ? null : { id, answer: Promise.allSettled([readDisk(clients, id, signal)]) };
 };
 
-/** Returns the OS disk. The disk that was read in advance is used only if the machine still names that disk. */
+/** Returns the OS disk. The disk that was read ahead is used only if the machine still names that disk. */
 const osDiskOf = async (
   clients: AzureClients,
   machine: MachineId,
   vm: Vm,
-  expected: Expected | null,
+  ahead: ReadAhead | null,
   signal: AbortSignal,
 ): Promise<Disk | null> => {
   const id = vm.storageProfile?.osDisk?.managedDisk?.id?.toLowerCase();
   if (id === undefined) return null;
   clients.osDisks.set(machine, id);
-  return expected?.id === id ? expected.disk : readDisk(clients, id, signal);
+  if (ahead?.id !== id) return readDisk(clients, id, signal);
+  const [answer] = await ahead.answer;
+  if (answer.status === 'rejected') throw answer.reason;
+  return answer.value;
 };
 
 /** Returns ARM's answer about the machine, and the request ID for support requests about the answer. */
@@ -105,15 +106,25 @@ const readMachine = async (
 };
 
 /**
- * Returns what each of the machine's data disks says about itself. The value is null for a disk that does not exist.
+ * Returns what each of the machine's data disks says about itself: null for a disk that does not exist, and the error
+ * for one that Cloudfence may not read. No proof needs a data disk, so a denied one does not stop the look.
  */
-const dataDisksOf = async (
-  clients: AzureClients,
-  vm: Vm,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, Disk | null>> => {
+const dataDisksOf = async (clients: AzureClients, vm: Vm, signal: AbortSignal): Promise<DataDiskReads> => {
   const ids = (vm.storageProfile?.dataDisks ?? []).flatMap(({ managedDisk }) => managedDisk?.id?.toLowerCase() ?? []);
-  return new Map(await Promise.all(ids.map(async (id) => [id, await readDisk(clients, id, signal)] as const)));
+  return new Map(await Promise.all(ids.map(async (id) => [id, await readUnlessDenied(clients, id, signal)] as const)));
+};
+
+const readUnlessDenied = async (
+  clients: AzureClients,
+  id: DiskId,
+  signal: AbortSignal,
+): Promise<Disk | PermissionDenied | null> => {
+  try {
+    return await readDisk(clients, id, signal);
+  } catch (caught) {
+    if (caught instanceof PermissionDenied) return caught;
+    throw caught;
+  }
 };
 
 /**

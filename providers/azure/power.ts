@@ -6,7 +6,7 @@ import {
   emptyMachineFacts,
   type Power,
 } from '../../fencing/model/machine.ts';
-import { attachedDisks } from './disks.ts';
+import { attachedDisks, type DataDiskReads } from './disks.ts';
 import { clusterNamesFromTags, candidateNodeNames } from './identity.ts';
 import type { Vm } from './machines.ts';
 
@@ -118,7 +118,7 @@ interface ReadResult {
   /** Null if the OS disk could not be read, because it is unmanaged or gone. */
   readonly osDisk: Disk | null;
   /** The answers of the data disks, by id. Null if they were not read. */
-  readonly dataDisks: ReadonlyMap<string, Disk | null> | null;
+  readonly dataDisks: DataDiskReads | null;
 }
 
 const READ_FROM = 'Microsoft.Compute/virtualMachines/read';

@@ -1,6 +1,6 @@
 import type { google } from '@google-cloud/compute/build/protos/protos.js';
 import pLimit from 'p-limit';
-import { InvalidInput, Unavailable } from '../../fencing/model/errors.ts';
+import { InvalidInput, PermissionDenied, Unavailable } from '../../fencing/model/errors.ts';
 import type { DiskAttachment, DiskId, MachineId, Witness, VolumeHandle } from '../../fencing/model/machine.ts';
 import { type ComputeClients, readCallOptions } from './client.ts';
 import { isNotFound, withCloudfenceErrors } from './errors.ts';
@@ -24,6 +24,12 @@ export interface DiskRead {
   readonly disk: Disk | null;
 }
 
+/** The same for a disk of an instance. `disk` is the error if Cloudfence may not read it. */
+export interface OwnDiskRead {
+  readonly id: DiskId;
+  readonly disk: Disk | PermissionDenied | null;
+}
+
 const AT_ONCE = 10;
 
 /** Reads each disk by id. If a disk does not answer, the call throws. @throws Unavailable, PermissionDenied, Refused */
@@ -34,6 +40,30 @@ export const readDisks = (
 ): Promise<readonly DiskRead[]> => {
   const limit = pLimit(AT_ONCE);
   return Promise.all([...new Set(ids)].map((id) => limit(() => readDisk(clients, id, signal))));
+};
+
+/**
+ * Reads the disks of an instance. No proof needs them, so a disk that Cloudfence may not read does not stop the look.
+ *
+ * @throws Unavailable, Refused
+ */
+export const readOwnDisks = (
+  clients: ComputeClients,
+  instance: Instance,
+  signal: AbortSignal,
+): Promise<readonly OwnDiskRead[]> => {
+  const limit = pLimit(AT_ONCE);
+  const ids = [...new Set(diskIdsOfInstance(instance))];
+  return Promise.all(ids.map((id) => limit(() => readUnlessDenied(clients, id, signal))));
+};
+
+const readUnlessDenied = async (clients: ComputeClients, id: DiskId, signal: AbortSignal): Promise<OwnDiskRead> => {
+  try {
+    return await readDisk(clients, id, signal);
+  } catch (caught) {
+    if (caught instanceof PermissionDenied) return { id, disk: caught };
+    throw caught;
+  }
 };
 
 export const readDisk = async (clients: ComputeClients, id: DiskId, signal: AbortSignal): Promise<DiskRead> => {
@@ -87,7 +117,7 @@ export const hasOnlyKnownUsers = ({ users }: Disk): boolean => (users ?? []).eve
 /**
  * Returns the disks of an instance that can be read. A local SSD has no source and exists only while its instance runs.
  */
-export const diskIdsOfInstance = ({ disks }: Instance): readonly DiskId[] =>
+const diskIdsOfInstance = ({ disks }: Instance): readonly DiskId[] =>
   (disks ?? []).map(diskIdOf).filter((id) => diskPath(id) !== null);
 
 export const diskIdOf = ({ source }: AttachedDisk): DiskId => pathFromLink(source ?? '');
@@ -96,7 +126,7 @@ export const diskIdOf = ({ source }: AttachedDisk): DiskId => pathFromLink(sourc
 export const attachedDisks = (
   machine: InstancePath,
   { disks }: Instance,
-  asked: readonly DiskRead[],
+  asked: readonly OwnDiskRead[],
 ): readonly DiskAttachment[] =>
   (disks ?? [])
     .filter((attached) => diskIdOf(attached) !== '')
@@ -105,10 +135,15 @@ export const attachedDisks = (
       return { disk: diskIdOf(attached), state: 'attached', keep: whyDiskIsKept(machine, attached, disk) };
     });
 
-const whyDiskIsKept = (machine: InstancePath, { boot, type, mode }: AttachedDisk, disk: Disk | null): string | null => {
+const whyDiskIsKept = (
+  machine: InstancePath,
+  { boot, type, mode }: AttachedDisk,
+  disk: OwnDiskRead['disk'],
+): string | null => {
   if (boot !== false) return 'boot disk';
   if (type !== 'PERSISTENT') return `a disk of type ${type ?? 'unknown'}`;
   if (mode !== 'READ_WRITE') return `attached ${mode ?? 'in an unknown mode'}, so possibly shared`;
+  if (disk instanceof PermissionDenied) return `Cloudfence may not read this disk: ${disk.message}`;
   if (disk === null || !isAttachedTo(disk, machine)) return 'the disk itself does not report this attachment';
   return (disk.users?.length ?? 0) > 1 || isMultiAttach(disk)
     ? 'attached to several instances, or a multi-writer disk'

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
-import { readDisks, diskIdsOfInstance, type Instance } from './disks.ts';
+import { type Instance, readOwnDisks } from './disks.ts';
 import { type ComputeClients, readCallOptions } from './client.ts';
 import { isNotFound, withCloudfenceErrors } from './errors.ts';
 import { missingMachineFacts, knownMachineFacts, unknownMachineFacts } from './power.ts';
@@ -35,12 +35,7 @@ const lookAt = async (
   if (!path) return unknownMachineFacts(machine);
   const instance = await readInstance(clients, path, signal);
   if (!instance) return missingMachineFacts(machine, path);
-  return knownMachineFacts(
-    machine,
-    path,
-    instance,
-    scope.disks ? await readDisks(clients, diskIdsOfInstance(instance), signal) : null,
-  );
+  return knownMachineFacts(machine, path, instance, scope.disks ? await readOwnDisks(clients, instance, signal) : null);
 };
 
 /** The end of a link to a zone. */

@@ -5,7 +5,7 @@ import {
   emptyMachineFacts,
   type Power,
 } from '../../fencing/model/machine.ts';
-import { type DiskRead, attachedDisks, type Instance } from './disks.ts';
+import { attachedDisks, type Instance, type OwnDiskRead } from './disks.ts';
 import { clusterNamesFromLabels, type InstancePath, candidateNodeNames } from './identity.ts';
 
 /** What Compute Engine's answer proves about an instance: its power state, its boot generation, and the evidence. */
@@ -50,7 +50,7 @@ export const knownMachineFacts = (
   machine: MachineId,
   path: InstancePath,
   instance: Instance,
-  disks: readonly DiskRead[] | null,
+  disks: readonly OwnDiskRead[] | null,
 ): MachineFacts => ({
   machine,
   incarnation: { id: String(instance.id), made: momentOf(instance.creationTimestamp) },

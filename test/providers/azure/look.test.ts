@@ -137,6 +137,55 @@ describe('a look at machines of Azure', () => {
     );
   });
 
+  it.each([
+    ['that it may not read', 'AuthorizationFailed', 403],
+    ['about which ARM does not answer', 'InternalServerError', 500],
+  ])('does not need a former OS disk %s', async (_, code, status) => {
+    const world = azureWorld();
+    const cloud = cloudOf(world);
+    const id = addMachine(world);
+    await cloud.look([id], { disks: false }, patient());
+    const [old] = disksOf(world, id);
+    world.advance(MINUTE);
+    if (old) world.parts.azure.disks[old.id] = { present: { ...old, attachments: [] }, past: [] };
+    addDisk(world, { os: true }, { machine: id });
+    addFault(world.parts.azure, {
+      call: 'disk.get',
+      path: `/${old?.name ?? ''}`,
+      mishap: { kind: 'error', code, status },
+      times: Infinity,
+    });
+    expect(await cloud.look([id], { disks: false }, patient())).toMatchObject([
+      { power: 'running', generation: expect.stringMatching(/handed over .*00:01:00/) },
+    ]);
+    forget(world, id);
+    expect(await cloud.look([id], { disks: false }, patient())).toMatchObject([{ power: 'missing' }]);
+  });
+
+  it('keeps a data disk that it may not read, and answers about the machine and its other disks', async () => {
+    const world = azureWorld();
+    const id = addMachine(world, { power: 'deallocated' });
+    const [denied, readable] = [addDisk(world, {}, { machine: id }), addDisk(world, {}, { machine: id })];
+    addFault(world.parts.azure, {
+      call: 'disk.get',
+      path: denied,
+      mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 },
+    });
+    expect(await look(world, [id], true)).toMatchObject([
+      {
+        power: 'off',
+        disks: [
+          { keep: 'OS disk' },
+          {
+            disk: denied,
+            keep: expect.stringMatching(/^Cloudfence may not read this disk: disks\/read returned Auth/),
+          },
+          { disk: readable, keep: null },
+        ],
+      },
+    ]);
+  });
+
   it('keeps a disk that does not confirm what the machine says', async () => {
     const world = azureWorld();
     const id = addMachine(world);

@@ -161,11 +161,27 @@ describe('a look that Compute Engine does not answer', () => {
     await expect(look(world, [path])).rejects.toBeInstanceOf(Refused);
   });
 
+  it('keeps a disk that it may not read, and answers about the instance and its other disks', async () => {
+    const world = gceWorld();
+    const path = addInstance(world);
+    const [denied, readable] = [addDisk(world, {}, { instance: path }), addDisk(world, {}, { instance: path })];
+    apply(world, path, stop);
+    addFault(world.parts.gce, { method: 'disks.get', path: denied, mishap: forbidden });
+    expect(await look(world, [path], true)).toMatchObject([
+      {
+        power: 'off',
+        disks: [
+          { keep: 'boot disk' },
+          { disk: denied, keep: expect.stringMatching(/^Cloudfence may not read this disk: compute\.disks\.get /) },
+          { disk: readable, keep: null },
+        ],
+      },
+    ]);
+  });
+
   it('is an error if only the disks do not answer', async () => {
     const world = gceWorld();
     const path = addInstance(world);
-    addFault(world.parts.gce, { method: 'disks.get', mishap: forbidden });
-    await expect(look(world, [path], true)).rejects.toBeInstanceOf(PermissionDenied);
     addFault(world.parts.gce, { method: 'disks.get', mishap: rateLimitError });
     await expect(look(world, [path], true)).rejects.toBeInstanceOf(Unavailable);
   });
