@@ -255,13 +255,20 @@ export const shortHash = (text: string): string => {
 const bootMark = (bootID: string, generation: string | null): string =>
   `${shortHash(bootID)}${shortHash(generation ?? '')}`;
 
+/**
+ * Returns the fence with its boot. A generation that drifts is omitted: the cloud may name the same boot differently
+ * next time, for example when it shows a disk that it did not show before.
+ */
 export const fenceInBoot = (
   fence: string,
   { bootID }: Pick<NodeFacts, 'bootID'>,
-  { generation }: Pick<MachineFacts, 'generation'>,
+  {
+    generation,
+    generationDrifts,
+  }: Pick<MachineFacts, 'generation'> & { readonly generationDrifts?: boolean | undefined },
 ): FenceInBoot => ({
   fence,
-  boot: bootMark(bootID, generation),
+  boot: bootMark(bootID, generationDrifts === true ? null : generation),
 });
 
 /** Returns whether a fence was for the boot that the Node shows, regardless of the cloud's generation. */

@@ -36,6 +36,8 @@ export const fenceRecord = z
     cloud: z.string(),
     machine: z.string().min(1),
     generation: z.string().nullable(),
+    /** Operations on the machine also change this generation, so it does not distinguish boots. */
+    generationDrifts: z.boolean().optional(),
     node: z.string(),
     nodeUid: z.string(),
     bootID: z.string(),

@@ -3,7 +3,7 @@ import type { Untouched } from '../model/outcome.ts';
 import { because, type Reason, listSome } from '../model/reason.ts';
 import { isOfThisMachine, attachedDiskOf, detach } from './volumes.ts';
 import { beganWithoutMachine } from './identity.ts';
-import { currentRecord, targetNode } from './mark.ts';
+import { currentRecord, presentGeneration, targetNode } from './mark.ts';
 import {
   isHeldByFinalizer,
   isRecurring,
@@ -93,7 +93,13 @@ const park = (view: View, phase: 'fencing' | 'fenced', reason: Reason): Decision
     {
       do: 'park',
       node: targetNode(node),
-      record: { ...record, phase, generation: view.machine.generation ?? record.generation, released, recurring },
+      record: {
+        ...record,
+        phase,
+        ...(view.machine.generation !== null && presentGeneration(view)),
+        released,
+        recurring,
+      },
     },
     reason,
   );

@@ -18,13 +18,22 @@ export const targetNode = (node: NodeFacts): NodeTarget => ({
 });
 
 /**
- * Returns whether the record is for the machine's present generation. If the generation drifts, Cloudfence's own detach
- * or that of the driver has changed it, unless the kubelet has shown a sign of life since the fence began. With a sign
- * of life, the machine may have been started, and the fence begins again.
+ * Returns whether the record is for the machine's present generation. If either generation drifts, Cloudfence's own
+ * detach or that of the driver has changed it, or the cloud names the same boot differently, unless the kubelet has
+ * shown a sign of life since the fence began. With a sign of life, the machine may have been started, and the fence
+ * begins again.
  */
-export const isSameGeneration = ({ generation, lease }: FenceRecord, { machine, cluster }: View): boolean =>
+export const isSameGeneration = (
+  { generation, generationDrifts, lease }: FenceRecord,
+  { machine, cluster }: View,
+): boolean =>
   generation === machine.generation ||
-  (machine.generationDrifts === true && generation !== null && lease === cluster.lease);
+  ((machine.generationDrifts === true || generationDrifts === true) && generation !== null && lease === cluster.lease);
+
+/** The part of a record that names the machine's boot, as the cloud names it now. */
+export const presentGeneration = ({
+  machine: { generation, generationDrifts },
+}: Pick<View, 'machine'>): Pick<FenceRecord, 'generation' | 'generationDrifts'> => ({ generation, generationDrifts });
 
 /**
  * Returns the Node's record if it is valid for this proof, or else null. A valid record names the same bootID and
@@ -82,7 +91,7 @@ export const newRecord = (view: View, node: NodeFacts): FenceRecord => ({
   phase: 'fencing',
   cloud: view.identityRules.name,
   machine: view.machine.machine,
-  generation: view.machine.generation,
+  ...presentGeneration(view),
   node: node.name,
   nodeUid: node.uid,
   bootID: node.bootID,

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { fenceInBoot } from '../../fencing/model/cluster-facts.ts';
+import { decide } from '../../fencing/rules/decide.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { ago, cluster, machine, marked, record, view } from './view-builder.ts';
+import { ago, cluster, machine, marked, node, record, view } from './view-builder.ts';
 
 const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial<View> = {}) =>
   view({ cluster: cluster({ node: marked(), ...change }), ...rest });
@@ -27,5 +29,26 @@ describe('a fence whose generation is not that of the machine any more', () => {
   it('is known to be removed by hand, although a generation that drifts has changed since', () => {
     const drifted = machine({ generation: 'operation-2', generationDrifts: true });
     expect(said(view({ machine: drifted, remembered: record() }))).toBe('set-tombstone');
+  });
+
+  it.each(['boot-1', 'operation-1'])('leaves a tombstone that counts, whatever the cloud names next (%s)', (next) => {
+    const drifts = machine({ generation: 'operation-1', generationDrifts: true });
+    const decision = decide(view({ machine: drifts, remembered: record({ generation: 'operation-1' }) }));
+    const step = decision.do === 'step' ? decision.step : null;
+    const tombstone = step?.do === 'set-tombstone' ? step.tombstone : null;
+    const known = machine({ generation: next });
+    expect(said(view({ machine: known, cluster: cluster({ node: node({ tombstone }) }) }))).toBe(
+      'refused fence-removed-by-hand',
+    );
+  });
+
+  it('stays removed if the cloud names the boot after a person released or removed it', () => {
+    const drifts = machine({ generation: 'operation-1', generationDrifts: true });
+    const decision = decide(view({ machine: drifts }));
+    const written = decision.do === 'step' && decision.step.do === 'mark' ? decision.step.record : record();
+    const releasing = marked({ ...written, phase: 'releasing' });
+    expect(said(view({ cluster: cluster({ node: releasing }), remembered: written }))).toBe('set-tombstone');
+    const taintedFor = fenceInBoot(written.fence, written, written);
+    expect(said(view({ cluster: cluster({ node: node({ taintedFor }) }) }))).toBe('set-tombstone');
   });
 });
