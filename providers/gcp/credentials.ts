@@ -19,6 +19,28 @@ const PROJECT_IN_EACH_PATH = '-';
 
 export const isAnonymous = (endpoint: string | null | undefined): boolean => endpoint?.startsWith('http:') === true;
 
+/** The name of the library's warning about an unexpected answer of the metadata server. */
+const METADATA_WARNING = 'MetadataLookupWarning';
+
+/** The codes of the last such warning, such as `EHOSTUNREACH`. The library does not put them into its error. */
+const metadataFailure: { codes: string | null } = { codes: null };
+
+/**
+ * Keeps the library's warning about the metadata server off standard error. Without credentials, it would stand there
+ * beside the error of `loadCredentials`, which says the same and what to do. All other warnings appear.
+ */
+const keepMetadataWarning = (emit: typeof process.emitWarning): typeof process.emitWarning =>
+  new Proxy(emit, {
+    apply: (warn, self, parts: readonly unknown[]): unknown => {
+      const [text, name] = parts;
+      if (name !== METADATA_WARNING) return Reflect.apply(warn, self, parts);
+      metadataFailure.codes = / code = (.+)$/.exec(String(text))?.[1] ?? null;
+      return undefined;
+    },
+  });
+
+process.emitWarning = keepMetadataWarning(process.emitWarning);
+
 /** Returns an auth client with the credentials of the environment. They refresh their tokens before these expire. */
 export const createAuth = ({ scopes = [], endpoint, transporterOptions }: AuthOptions): GoogleAuth => {
   const clientOptions = transporterOptions && { transporterOptions };
@@ -45,8 +67,10 @@ export const loadCredentials = async (
     const { transporter } = await auth.getClient();
     Object.assign(transporter.defaults, transporterOptions);
   } catch (cause) {
+    const { codes } = metadataFailure;
+    const metadata = codes === null ? '' : ` (the metadata server cannot be reached: ${codes})`;
     throw new PermissionDenied(
-      'there are no credentials for Google Cloud: run `gcloud auth application-default login`, or use a ' +
+      `there are no credentials for Google Cloud${metadata}: run \`gcloud auth application-default login\`, or use a ` +
         'service account',
       { cause },
     );

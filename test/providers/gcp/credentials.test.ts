@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { PermissionDenied, ProofExpired } from '../../../fencing/model/errors.ts';
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { computeClients } from '../../../providers/gcp/client.ts';
+import { createAuth, loadCredentials } from '../../../providers/gcp/credentials.ts';
 import { inProcessFetch, wireCall, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { addInstance } from '../../../sandbox/gce/scenario.ts';
 import { gceWorld, patient, requestIds } from '../../sandbox/gce/gce-world.ts';
@@ -45,6 +46,24 @@ describe('the credentials of Google Cloud', () => {
     await expect(gcpCloud(clients).look([machine], { disks: true }, patient())).rejects.toMatchObject({
       cause: expect.any(Error),
     });
+  });
+
+  it('are missing in one sentence, without the warning of the library about the metadata server', async () => {
+    const warnings: string[] = [];
+    const heard = ({ name }: Error): void => void warnings.push(name);
+    process.on('warning', heard);
+    const auth = createAuth({});
+    auth.getClient = async () => {
+      process.emitWarning('received unexpected error = fetch failed code = EPROTO', 'MetadataLookupWarning');
+      process.emitWarning('something else', 'OtherWarning');
+      return Promise.reject(NONE);
+    };
+    await expect(loadCredentials(auth)).rejects.toThrow(
+      /^there are no credentials for Google Cloud \(the metadata server cannot be reached: EPROTO\): run `gcloud /,
+    );
+    await new Promise(setImmediate);
+    process.off('warning', heard);
+    expect(warnings).toEqual(['OtherWarning']);
   });
 
   it('are found later if there were none at first', async () => {
