@@ -15,6 +15,7 @@ import {
 } from './target.ts';
 import type { DiagnosedCluster } from './ports.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
+import type { Outcome } from '../fencing/model/outcome.ts';
 import type { FenceRecord } from '../fencing/model/record.ts';
 import { STALE_LEASE_MS } from '../fencing/loop/ports.ts';
 import { ifFound } from './model/facts.ts';
@@ -123,6 +124,19 @@ export const machineNamed = async (text: string, ports: SearchPorts): Promise<Na
   const found = node ?? (await (target.kind === 'disk' ? followWord(text, ports) : follow(target, ports)));
   if (!found) throw nowhere(target, ports);
   return found;
+};
+
+/**
+ * Refuses the outcome of a person's request about a machine that neither the cloud nor a cluster knows. An event about
+ * such a machine is ignored.
+ * @throws InvalidInput
+ */
+export const refuseUnknownMachine = ({ reason: { code, says } }: Pick<Outcome, 'reason'>): void => {
+  if (code !== 'machine-unknown') return;
+  throw new InvalidInput(
+    `${says}. Check the id, and whether the credentials are for the machine's account and region, subscription, or ` +
+      'project: cloudfence doctor shows what they reach',
+  );
 };
 
 export interface ExistingFence {

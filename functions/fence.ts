@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { searchPorts, releaseNamed } from '../app/diagnose.ts';
-import { machineNamed } from '../diagnosis/by-name.ts';
+import { machineNamed, refuseUnknownMachine } from '../diagnosis/by-name.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { NamingDependencies } from './dependencies.ts';
 import { runManually, type TimeLimit, withinInvocation } from './invocation.ts';
@@ -98,7 +98,8 @@ export const fenceOnRequest = async <Request extends FenceRequest>(
   const { dryRun, assertOff, reason } = request;
   const policy = { ...dependencies.policy, dryRun: dependencies.policy.dryRun || dryRun };
   const vouched = assertOff ? (reason ?? null) : null;
-  return runManually(form.messageOf(request), { policy, vouched }, dependencies, limit);
+  const options = { policy, vouched, refuse: refuseUnknownMachine };
+  return runManually(form.messageOf(request), options, dependencies, limit);
 };
 
 const releaseRequest = z.strictObject({

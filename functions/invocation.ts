@@ -187,13 +187,18 @@ export const logUnreachableCluster = (
     ...formatMeasurements(unreachableMeasurements),
   });
 
+interface ManualOptions extends Omit<RunOptions, 'queued'> {
+  /** Throws for an outcome that is an error for a person. */
+  readonly refuse?: (outcome: Outcome) => void;
+}
+
 /**
  * Runs a person's request until it ends or the invocation ends, because there is no queue.
  * @throws InvalidInput, before any action, if the input cannot be read
  */
 export const runManually = async (
   messages: readonly Message[],
-  options: Omit<RunOptions, 'queued'>,
+  { refuse = () => undefined, ...options }: ManualOptions,
   dependencies: FunctionDependencies,
   limit: TimeLimit,
 ): Promise<ManualRunResult> => {
@@ -201,6 +206,7 @@ export const runManually = async (
   if (faults.length > 0) throw new InvalidInput(faults.map(describeFault).join('; '));
   const items = messages.flatMap((message) => message.items);
   const outcomes = await processItems(items, { ...options, queued: false }, dependencies, limit, async (all) => all);
+  outcomes.forEach(refuse);
   return resultOf(outcomes, notServedAmong(items, dependencies));
 };
 

@@ -10,7 +10,7 @@ import { describeUnreadable } from '../../config/settings.ts';
 import { printOutcomes, printOutcome, type Terminal, outcomeOfError } from '../answer.ts';
 import { storeCommandIncidents } from '../incident-place.ts';
 import { openCloudsOf, withSession, type CommonOptions, type Session } from '../session.ts';
-import { machineNamed, type NamedMachine, listFences } from '../../diagnosis/by-name.ts';
+import { machineNamed, type NamedMachine, listFences, refuseUnknownMachine } from '../../diagnosis/by-name.ts';
 import { searchPorts, releaseFenced, releaseNamed, type ReleaseTools } from '../../app/diagnose.ts';
 import type { Outcome } from '../../fencing/model/outcome.ts';
 import { beginsNothing } from '../../fencing/model/policy.ts';
@@ -32,6 +32,7 @@ export const fence = (target: string, options: CommonOptions, terminal: Terminal
     await openCloudsOf([named.machine], session);
     const [outcome] = await runAll([named.machine], { policy, deadline, newRunId }, ports);
     if (!outcome) throw new InvalidInput('name an instance or a Node');
+    refuseUnknownMachine(outcome);
     const code = printOutcome(outcome, options.json ?? false, terminal);
     await storeCommandIncidents('fence', [outcome], session, terminal);
     return code;

@@ -135,10 +135,34 @@ const withoutNode = (state: RunState, found: readonly ClusterSearchResult[]): Ru
       holder.facts,
       holder.facts.requestedAt,
     );
-  const names = found.map(({ cluster }) => cluster).join(', ');
-  const reason = because(
-    'no-node',
-    `no Node, pod, or VolumeAttachment in ${names} belongs to ${state.request.machine}`,
+  const reason = whyNowhere(
+    state,
+    found.map(({ cluster }) => cluster),
   );
   return { ...state, ending: { outcome: 'ignored', reason, lookAgainIn: null, retry: false } };
 };
+
+/** Returns why nothing in the clusters belongs to the machine, and what a person should notice about that. */
+const whyNowhere = ({ request: { machine, intent }, machine: seen }: RunState, clusters: readonly string[]): Reason => {
+  const nothing = `no Node, pod, or VolumeAttachment in ${clusters.join(', ')} belongs to`;
+  if (seen === null || intent !== 'fence') return because('no-node', `${nothing} ${machine}`);
+  const { power } = seen.value;
+  if (power === 'missing' || power === 'unknown')
+    return because(
+      'machine-unknown',
+      `the cloud ${power === 'missing' ? 'does not know' : 'reports no state of'} ${machine}, and ${nothing} it`,
+    );
+  return isMissedIn(clusters, seen.value)
+    ? because(
+        'not-in-its-cluster',
+        `${nothing} ${machine}, although its tags name this cluster: another cluster may have the same name`,
+      )
+    : because('no-node', `${nothing} ${machine}`);
+};
+
+/**
+ * Returns whether a cluster lacks a machine that its tags name. A terminated machine has left its cluster, and one that
+ * is starting may not have joined it yet.
+ */
+const isMissedIn = (clusters: readonly string[], machine: MachineFacts): boolean =>
+  !machine.forGood && machine.power !== 'starting' && clusters.some((cluster) => machine.clusters.includes(cluster));

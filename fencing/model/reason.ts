@@ -7,6 +7,8 @@ export interface Reason {
 export type ReasonCode =
   // nothing to do
   | 'no-node'
+  | 'not-in-its-cluster'
+  | 'machine-unknown'
   | 'machine-running'
   | 'machine-starting'
   | 'nothing-to-free'

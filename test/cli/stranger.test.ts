@@ -21,3 +21,13 @@ it('a fence fails at once and says why if the cluster does not recognize the cal
   });
   await sandbox.close();
 });
+
+it('a fence of a machine that nothing knows is a usage error, and says how to correct it', async () => {
+  const sandbox = await openLiveSandbox(holderStopped);
+  const { code, stdout, stderr } = await runCli(['fence', 'i-0123456789abcdef0'], sandbox);
+  expect({ code, says: `${stdout}${stderr}` }).toEqual({
+    code: 2,
+    says: expect.stringMatching(/the cloud does not know i-0123456789abcdef0, and no Node.* Check the id, and whether/),
+  });
+  await sandbox.close();
+});

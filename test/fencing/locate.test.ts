@@ -117,6 +117,27 @@ describe('a machine without a Node', () => {
   });
 });
 
+describe('a machine that belongs to nothing', () => {
+  const reasonFor = (facts: Parameters<typeof machine>[0], intent: 'fence' | 'release' = 'fence') => {
+    const state = { ...known, machine: { ...seen, value: machine(facts) }, request: { ...known.request, intent } };
+    const { ending } = withLocation(state, [answer(), green()], now);
+    return [ending?.outcome, ending?.reason.code];
+  };
+
+  it.each([
+    ['is not known if the cloud does not know it', { power: 'missing' }, 'machine-unknown'],
+    ['is not known if the cloud says nothing about it', { power: 'unknown' }, 'machine-unknown'],
+    ['is missed in the cluster that its tags name', { clusters: ['green'] }, 'not-in-its-cluster'],
+    ['is missed there while it runs', { clusters: ['green'], power: 'running' }, 'not-in-its-cluster'],
+    ['may not have joined that cluster while it starts', { clusters: ['green'], power: 'starting' }, 'no-node'],
+    ['has left that cluster if it is terminated', { clusters: ['green'], forGood: true }, 'no-node'],
+    ['is of no cluster if its tags name another one', { clusters: ['red'] }, 'no-node'],
+  ] as const)('%s, and stays ignored', (_, facts, code) => {
+    expect(reasonFor(facts)).toEqual(['ignored', code]);
+    expect(reasonFor(facts, 'release')).toEqual(['ignored', 'no-node']);
+  });
+});
+
 describe('a machine that a cluster which does not answer may hold', () => {
   it('is searched for again in five seconds, after a new look at the machine', () => {
     const found = after(answer({ error: down }), green());

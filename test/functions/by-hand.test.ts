@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { InvalidInput } from '../../fencing/model/errors.ts';
 import { fence } from '../../functions/aws/fence.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { replay } from '../../functions/aws/replay.ts';
@@ -196,6 +197,28 @@ describe('sweep', () => {
       results: [{ outcome: 'refused' }],
     });
     expect(install.lines.at(-1)).toMatchObject({ DeadNodeUnfenced: 1 });
+  });
+});
+
+describe('a machine that nothing knows', () => {
+  const NOBODY = 'i-0123456789abcdef0';
+
+  it('is an error for a person who asks to fence it, and says what, where, and how to correct it', async () => {
+    const install = installOver(stopped().world);
+    const answer = fence(async () => install.dependencies)({ instanceId: NOBODY }, install.context());
+    await expect(answer).rejects.toThrow(
+      new RegExp(`the cloud does not know ${NOBODY}, and no Node.* in .* belongs to it\\. Check the id, and whether`),
+    );
+    await expect(answer).rejects.toBeInstanceOf(InvalidInput);
+  });
+
+  it('is ignored in an event about it', async () => {
+    const install = installOver(stopped().world);
+    const sent = { ...stateChange(NOBODY) };
+    expect(await onEvent(async () => install.dependencies)(batchOf(sent), install.context())).toEqual({
+      batchItemFailures: [],
+    });
+    expect(install.dead).toEqual([]);
   });
 });
 
