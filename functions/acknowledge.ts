@@ -1,4 +1,4 @@
-import { CloudfenceError } from '../fencing/model/errors.ts';
+import { asCloudfenceError, CloudfenceError } from '../fencing/model/errors.ts';
 import { isSimulated, type Outcome } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { pluralize } from '../fencing/model/reason.ts';
@@ -40,6 +40,24 @@ export const redeliveryDelay = (failures: number, chance: number): number =>
  * reason is sufficient.
  */
 export const MAX_REASON_LENGTH = 1_000;
+
+/** The reason of a dead letter that failed each time. */
+export const reasonToGiveUp = (failures: number, why: string): string =>
+  `the message failed ${pluralize(failures, 'time')}: ${why}`.slice(0, MAX_REASON_LENGTH);
+
+/** Sends the dead letter. Returns false, and logs why, if the queue does not accept it. */
+export const isBuried = async (
+  letter: DeadLetter,
+  { queues, log }: { readonly queues: Pick<Queues, 'dead'>; readonly log: (line: object) => void },
+): Promise<boolean> => {
+  try {
+    await queues.dead(letter);
+    return true;
+  } catch (error) {
+    log(messageLine('failed', 'queue', asCloudfenceError(error).message, null));
+    return false;
+  }
+};
 
 /** What `acknowledgeAll` uses to finish messages. */
 interface Outbox {
@@ -83,19 +101,24 @@ const reasonToRetry = ({ items }: Message, outcomes: readonly Outcome[]): string
   return failed ? `${failed.reason.code}: ${failed.reason.says}` : 'a queue was not reachable';
 };
 
-/** Returns false if the message must be delivered again, also if a queue is not reachable. */
+/**
+ * Returns false if the message must be delivered again, also if a queue is not reachable. A message causes at most one
+ * dead letter, with all its reasons. While the message comes back, it causes none: each delivery would repeat it.
+ */
 const isAcknowledged = async (
   message: Message,
   outcomes: readonly Outcome[],
   leading: ReadonlySet<WorkItem>,
   outbox: Outbox,
 ): Promise<boolean> => {
+  logUnread(message, outbox);
   try {
-    await sendFaultsToDeadLetters(message, outbox);
-    const ends = await Promise.all(
-      message.items.map((item) => acknowledgeItem(message, item, outcomes, leading, outbox)),
-    );
-    return ends.every(Boolean);
+    const ends = await Promise.all(message.items.map((item) => acknowledgeItem(item, outcomes, leading, outbox)));
+    if (ends.includes('deliver-again')) return false;
+    const failures = ends.flatMap((end) => (typeof end === 'string' ? [] : [end.failed]));
+    const reasons = [...message.faults.map(describeFault), ...failures];
+    if (reasons.length > 0) await outbox.queues.dead({ body: message.body, reason: joinReasons(reasons) });
+    return true;
   } catch (error) {
     const why = error instanceof CloudfenceError ? error.message : String(error);
     outbox.log(messageLine('failed', 'queue', why, null));
@@ -103,39 +126,38 @@ const isAcknowledged = async (
   }
 };
 
-const sendFaultsToDeadLetters = async (
-  { faults, ignored, body }: Message,
-  { queues, log, formatMeasurements }: Outbox,
-): Promise<void> => {
+const joinReasons = (reasons: readonly string[]): string =>
+  [...new Set(reasons)].join('; ').slice(0, MAX_REASON_LENGTH);
+
+const logUnread = ({ faults, ignored }: Message, { log, formatMeasurements }: Outbox): void => {
   for (const { what, where } of ignored) log(messageLine(logDecision.ignored, where, what, null));
-  if (faults.length === 0) return;
   for (const fault of faults)
     log({
       ...faultLogLine(fault),
       ...formatMeasurements([{ name: metricNames.notUnderstood, value: 1, unit: 'Count' }]),
     });
-  await queues.dead({ body, reason: faults.map(describeFault).join('; ').slice(0, MAX_REASON_LENGTH) });
 };
 
+/** How an item ends: handled, failed for good with its reason, or to be delivered again with its message. */
+type ItemEnd = 'done' | 'deliver-again' | { readonly failed: string };
+
 const acknowledgeItem = async (
-  message: Message,
   item: WorkItem,
   outcomes: readonly Outcome[],
   leading: ReadonlySet<WorkItem>,
   outbox: Outbox,
-): Promise<boolean> => {
+): Promise<ItemEnd> => {
   const outcome = outcomes.find(
     ({ machine, dryRun }) => machine === item.machine && dryRun === isDryRun(item, outbox.policy),
   );
-  if (!outcome) return true;
+  if (!outcome) return 'done';
   const failed = outcome.outcome === 'failed' && !wantsAnotherLook(outcome);
-  if (failed && outcome.retry) return false;
+  if (failed && outcome.retry) return 'deliver-again';
   // Another message of this batch is responsible for the same machine.
-  if (!leading.has(item)) return true;
-  if (failed)
-    await outbox.queues.dead({ body: message.body, reason: `${outcome.reason.code}: ${outcome.reason.says}` });
+  if (!leading.has(item)) return 'done';
+  if (failed) return { failed: `${outcome.reason.code}: ${outcome.reason.says}` };
   if (wantsAnotherLook(outcome)) await lookAgainLater(outcome, item, outbox);
-  return true;
+  return 'done';
 };
 
 /**

@@ -3,7 +3,7 @@ import { readHints } from '../../providers/aws/events/read-hints.ts';
 import { handleManualReplay, processItems, type TimeLimit } from '../invocation.ts';
 import type { ManualRunResult } from '../served.ts';
 import { asCloudfenceError } from '../../fencing/model/errors.ts';
-import { acknowledgeAll, redeliveryDelay } from '../acknowledge.ts';
+import { acknowledgeAll, isBuried, reasonToGiveUp, redeliveryDelay, type Unacknowledged } from '../acknowledge.ts';
 import { messageLine } from '../decision-log.ts';
 import { type Message, parseMessage, bodyText, confirmTestEvents } from '../messages.ts';
 import type { FunctionDependencies } from '../dependencies.ts';
@@ -41,17 +41,16 @@ const processBatch = (
     context,
     async (outcomes) => {
       const again = await acknowledgeAll(batch, outcomes, dependencies);
-      await Promise.all(again.map(({ message }) => postpone(message, dependencies)));
-      return {
-        batchItemFailures: again.flatMap(({ message }) =>
-          message.messageId === null ? [] : [{ itemIdentifier: message.messageId }],
-        ),
-      };
+      const failures = await Promise.all(again.map((failed) => returnToQueue(failed, dependencies)));
+      return { batchItemFailures: failures.flat() };
     },
   );
 
 /** Lambda calls this. It passes every event to `onEvent`, except a question of the doctor about its role. */
 export const handler = handlerWithDoctor(lazyDependencies(), onEvent);
+
+/** The `maxReceiveCount` of the queue in infra/aws/queues.yml. */
+export const MOST_DELIVERIES = 10;
 
 /** A message of the queue, or an event that arrived without one. */
 interface Received extends Message {
@@ -60,6 +59,22 @@ interface Received extends Message {
   /** How often the queue has delivered the message, including this time. */
   readonly receives: number;
 }
+
+/**
+ * Returns a failed message to the queue. Before SQS would make it a dead letter, Cloudfence does so with the reason,
+ * because SQS adds none. If that fails, SQS still does it.
+ */
+const returnToQueue = async (
+  { message, why }: Unacknowledged<Received>,
+  dependencies: FunctionDependencies,
+): Promise<BatchAnswer['batchItemFailures']> => {
+  const { messageId: itemIdentifier, receives, body } = message;
+  if (itemIdentifier === null) return [];
+  if (receives >= MOST_DELIVERIES && (await isBuried({ body, reason: reasonToGiveUp(receives, why) }, dependencies)))
+    return [];
+  await postpone(message, dependencies);
+  return [{ itemIdentifier }];
+};
 
 /**
  * Makes a failed message visible again after this number of seconds. Otherwise, or if this call fails, the message

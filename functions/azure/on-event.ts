@@ -5,7 +5,7 @@ import type { IgnoredEvent } from '../../fencing/model/cloud.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
 import { messageLine } from '../decision-log.ts';
-import { acknowledgeAll, redeliveryDelay, type Unacknowledged } from '../acknowledge.ts';
+import { acknowledgeAll, reasonToGiveUp, redeliveryDelay, type Unacknowledged } from '../acknowledge.ts';
 import { processItems, type TimeLimit } from '../invocation.ts';
 import { type Message, parseMessage, type WorkItem, bodyText, confirmTestEvents } from '../messages.ts';
 import { invocationContext, type InvocationContext, type PlatformLogger } from './http.ts';
@@ -135,8 +135,7 @@ const tryAgain = async (
   { queues, log, chance }: Pick<AzureDependencies, 'queues' | 'log' | 'chance'>,
 ): Promise<void> => {
   const failed = failures + 1;
-  if (failed > MOST_FAILURES)
-    return queues.dead({ body, reason: `the message failed ${pluralize(failed, 'time')}: ${why}` });
+  if (failed > MOST_FAILURES) return queues.dead({ body, reason: reasonToGiveUp(failed, why) });
   const message: Retry = { cloudfence: 'retry', failures: failed, body };
   const seconds = redeliveryDelay(failed, chance());
   await queues.events(JSON.stringify(message), seconds);

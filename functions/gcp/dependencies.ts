@@ -36,6 +36,8 @@ export interface GcpFunctionEnvironment {
   /** Full names of topics. */
   readonly againTopic: string | null;
   readonly deadLetterTopic: string | null;
+  /** How often Pub/Sub delivers a failing event before it makes it a dead letter. Null if that is not known. */
+  readonly deliveries: number | null;
   /** The bucket of incidents, and the full name of the topic for messages about them. */
   readonly incidentBucket: string | null;
   readonly incidentTopic: string | null;
@@ -56,13 +58,14 @@ export const readGcpFunctionEnvironment = (): GcpFunctionEnvironment => ({
   behindCloudRun: readVariable('CLOUDFENCE_BEHIND_CLOUD_RUN') === 'true',
   againTopic: readVariable('CLOUDFENCE_AGAIN_TOPIC'),
   deadLetterTopic: readVariable('CLOUDFENCE_DEAD_LETTER_TOPIC'),
+  deliveries: Number(readVariable('CLOUDFENCE_DELIVERIES')) || null,
   incidentBucket: readVariable('CLOUDFENCE_INCIDENT_BUCKET'),
   incidentTopic: readVariable('CLOUDFENCE_INCIDENT_TOPIC'),
   lasts: readTimeLimit(),
 });
 
 /** The dependencies, with the checks of who may call. */
-export interface GcpDependencies extends DoctorDependencies {
+export interface GcpDependencies extends DoctorDependencies, Pick<GcpFunctionEnvironment, 'deliveries'> {
   /**
    * Checks that the caller may push.
    * @throws PermissionDenied, Unavailable
@@ -127,6 +130,7 @@ const createDependencies = async (): Promise<GcpDependencies> => {
     formatMeasurements: metricFields,
     newRunId,
     chance: Math.random,
+    deliveries: environment.deliveries,
     log: (line) => console.log(logLine(line)),
     letIn: async (authorization) => (await pushCheck())(authorization),
     letAsk: async (authorization) => (await doctorCheck())(authorization),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { structuredCloudEvent, readHints } from '../../providers/gcp/events/read-hints.ts';
 import { processItems, type TimeLimit } from '../invocation.ts';
-import { acknowledgeAll } from '../acknowledge.ts';
-import { type Message, parseMessage, bodyText, confirmTestEvents } from '../messages.ts';
+import { acknowledgeAll, isBuried, reasonToGiveUp, type Unacknowledged } from '../acknowledge.ts';
+import { isOwnMessage, type Message, parseMessage, bodyText, confirmTestEvents } from '../messages.ts';
 import { type HttpHandler, httpFunction, rejectUnauthorized } from './http.ts';
 import { type GcpDependencies, NOT_BEFORE, lazyDependencies } from './dependencies.ts';
 
@@ -23,22 +23,36 @@ export const onEvent =
     const dependencies = await getDependencies();
     const refusal = await rejectUnauthorized(request, dependencies);
     if (refusal) return refusal;
-    const { message, notBefore } = parsePushedMessage(request.body);
+    const { message, notBefore, attempt } = parsePushedMessage(request.body);
     if (notBefore !== null && dependencies.ports.clock.now().wall < notBefore) return TOO_EARLY;
-    return confirmTestEvents([message], dependencies, (batch) => processBatch(batch, dependencies, limit));
+    return confirmTestEvents([message], dependencies, (batch) => processBatch(batch, attempt, dependencies, limit));
   };
 
-const processBatch = (batch: readonly Message[], dependencies: GcpDependencies, limit: TimeLimit) =>
+const processBatch = (batch: readonly Message[], attempt: number, dependencies: GcpDependencies, limit: TimeLimit) =>
   processItems(
     batch.flatMap(({ items }) => items),
     { policy: dependencies.policy, queued: true, vouched: null },
     dependencies,
     limit,
     async (outcomes) => {
-      const again = await acknowledgeAll(batch, outcomes, dependencies);
-      return again.length === 0 ? ACKNOWLEDGED : RETRY;
+      const [again] = await acknowledgeAll(batch, outcomes, dependencies);
+      return !again || (await isGivenUp(again, attempt, dependencies)) ? ACKNOWLEDGED : RETRY;
     },
   );
+
+/**
+ * Makes a failed message a dead letter with its reason, before Pub/Sub would do so without one. The subscription of
+ * waiting messages delivers more often, so its messages are left to Pub/Sub.
+ */
+const isGivenUp = async (
+  { message: { body }, why }: Unacknowledged<Message>,
+  attempt: number,
+  dependencies: GcpDependencies,
+): Promise<boolean> => {
+  const { deliveries } = dependencies;
+  if (deliveries === null || attempt < deliveries || isOwnMessage(body)) return false;
+  return isBuried({ body, reason: reasonToGiveUp(attempt, why) }, dependencies);
+};
 
 export const handler = httpFunction(onEvent(lazyDependencies()));
 
@@ -47,6 +61,8 @@ export const handler = httpFunction(onEvent(lazyDependencies()));
  * https://cloud.google.com/pubsub/docs/push#receive_push
  */
 const push = z.object({
+  /** Only a subscription with a dead-letter topic counts. https://cloud.google.com/pubsub/docs/handling-failures */
+  deliveryAttempt: z.int().min(1).catch(1),
   message: z.object({
     data: structuredCloudEvent.default(''),
     messageId: z.string().default(''),
@@ -58,6 +74,8 @@ interface Pushed {
   readonly message: Message;
   /** The time until which a waiting message needs no look (epoch ms). */
   readonly notBefore: number | null;
+  /** How often Pub/Sub has delivered the message, including this time. */
+  readonly attempt: number;
 }
 
 const epochMsIn = (text: string | undefined): number | null =>
@@ -69,11 +87,13 @@ const epochMsIn = (text: string | undefined): number | null =>
  */
 export const parsePushedMessage = (body: unknown): Pushed => {
   const read = push.safeParse(body);
-  if (!read.success) return { message: parseMessage(null, bodyText(body), () => readHints(body)), notBefore: null };
+  if (!read.success)
+    return { message: parseMessage(null, bodyText(body), () => readHints(body)), notBefore: null, attempt: 1 };
   const { data, messageId, attributes } = read.data.message;
   const text = bodyText(Buffer.from(data, 'base64'));
   return {
     message: parseMessage(messageId, text, () => readHints(body)),
     notBefore: epochMsIn(attributes[NOT_BEFORE]),
+    attempt: read.data.deliveryAttempt,
   };
 };

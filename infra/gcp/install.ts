@@ -207,6 +207,7 @@ export const functionEnvironment = (
   CLOUDFENCE_BEHIND_CLOUD_RUN: 'true',
   CLOUDFENCE_AGAIN_TOPIC: names.topic('again'),
   CLOUDFENCE_DEAD_LETTER_TOPIC: names.topic('dead-letters'),
+  CLOUDFENCE_DELIVERIES: String(parameters.deliveries),
   CLOUDFENCE_INCIDENT_BUCKET: parameters.incidentBucket ?? names.incidentBucket,
   CLOUDFENCE_INCIDENT_TOPIC: parameters.incidentTopic ?? names.topic('incidents'),
   CLOUDFENCE_TIMEOUT_SECONDS: String(parameters.timeout / SECOND),

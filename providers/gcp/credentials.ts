@@ -25,21 +25,16 @@ const METADATA_WARNING = 'MetadataLookupWarning';
 /** The codes of the last such warning, such as `EHOSTUNREACH`. The library does not put them into its error. */
 const metadataFailure: { codes: string | null } = { codes: null };
 
+const emitWarning = process.emitWarning.bind(process);
+
 /**
  * Keeps the library's warning about the metadata server off standard error. Without credentials, it would stand there
  * beside the error of `loadCredentials`, which says the same and what to do. All other warnings appear.
  */
-const keepMetadataWarning = (emit: typeof process.emitWarning): typeof process.emitWarning =>
-  new Proxy(emit, {
-    apply: (warn, self, parts: readonly unknown[]): unknown => {
-      const [text, name] = parts;
-      if (name !== METADATA_WARNING) return Reflect.apply(warn, self, parts);
-      metadataFailure.codes = / code = (.+)$/.exec(String(text))?.[1] ?? null;
-      return undefined;
-    },
-  });
-
-process.emitWarning = keepMetadataWarning(process.emitWarning);
+process.emitWarning = (warning: string | Error, ...details: readonly unknown[]): void => {
+  if (details[0] === METADATA_WARNING) metadataFailure.codes = / code = (.+)$/.exec(String(warning))?.[1] ?? null;
+  else Reflect.apply(emitWarning, process, [warning, ...details]);
+};
 
 /** Returns an auth client with the credentials of the environment. They refresh their tokens before these expire. */
 export const createAuth = ({ scopes = [], endpoint, transporterOptions }: AuthOptions): GoogleAuth => {

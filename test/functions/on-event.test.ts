@@ -1,8 +1,9 @@
+import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { InvalidConfiguration } from '../../fencing/model/errors.ts';
+import { InvalidConfiguration, Unavailable } from '../../fencing/model/errors.ts';
 import { parseRecord } from '../../fencing/model/record.ts';
 import { MAX_ATTEMPTS, redeliveryDelay } from '../../functions/acknowledge.ts';
-import { onEvent } from '../../functions/aws/on-event.ts';
+import { MOST_DELIVERIES, onEvent } from '../../functions/aws/on-event.ts';
 import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { awsCloud } from '../../providers/aws/index.ts';
 import { ec2Clients } from '../../providers/aws/client.ts';
@@ -267,6 +268,41 @@ describe('a message that failed', () => {
       { receipt: 'receipt-0', delaySeconds: 5 },
       { receipt: 'receipt-0', delaySeconds: 10 },
       { receipt: 'receipt-0', delaySeconds: 900 },
+    ]);
+  });
+
+  it('is a dead letter with its reason at the last delivery, before the queue makes it one without a reason', async () => {
+    const { install, receive } = failing();
+    expect(await receive(MOST_DELIVERIES)).toEqual(again());
+    expect(install.dead).toEqual([
+      { body: expect.stringContaining('e-i-'), reason: expect.stringMatching(/^the message failed 10 times: unavail/) },
+    ]);
+    install.outage.queue = true;
+    expect(await receive(MOST_DELIVERIES)).toEqual(again('m-0'));
+    const queue = await readFile(new URL('../../infra/aws/queues.yml', import.meta.url), 'utf8');
+    expect(queue).toContain(`maxReceiveCount: ${MOST_DELIVERIES}\n`);
+  });
+
+  it('causes one dead letter for all that it cannot do, and none while it comes back', async () => {
+    const { world, scene } = stopped();
+    const install = installOver(world);
+    const looks = [
+      () => Promise.reject(new Unavailable('EC2 is down')),
+      () => Promise.reject(new InvalidConfiguration(['HTTPS_PROXY is not a URL: write one'])),
+    ];
+    const cloud = { ...install.dependencies.ports.cloud, look: () => looks[0]?.() ?? Promise.resolve([]) };
+    const ports = { ...install.dependencies.ports, cloud };
+    const mixed = [stateChange(scene.holder), stateChange(scene.spare), { hello: 'world' }];
+    const receive = () => onEvent(async () => ({ ...install.dependencies, ports }))(batchOf(mixed), install.context());
+    expect(await receive()).toEqual(again('m-0'));
+    expect(install.dead).toEqual([]);
+    looks.shift();
+    expect(await receive()).toEqual(again());
+    expect(install.dead).toEqual([
+      {
+        body: JSON.stringify(mixed),
+        reason: expect.stringMatching(/not an event that Cloudfence supports[^]*; invalid: [^]*HTTPS_PROXY/),
+      },
     ]);
   });
 

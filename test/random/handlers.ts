@@ -44,6 +44,7 @@ const push = async (
     ...openingOf(dependencies),
     letIn: async () => undefined,
     letAsk: async () => undefined,
+    deliveries: null,
   };
   const message = { data: Buffer.from(body).toString('base64'), messageId: id, attributes: {} };
   const { status } = await onGcpEvent(async () => gcp)({ headers: {}, body: { message } }, limit);

@@ -75,6 +75,7 @@ export const installOver = (world: WholeGceWorld, keys: KeyServer, policy: Parti
     formatMeasurements: metricFields,
     newRunId: () => `run-${(runs += 1)}`,
     chance: () => 0,
+    deliveries: 20,
     log: (line) => install.lines.push({ ...line }),
     letIn: (authorization) => check(authorization, never()),
     letAsk: (authorization) => checkDoctor(authorization, never()),

@@ -310,3 +310,20 @@ it('is returned after a failure', async () => {
   install.outage.compute = true;
   expect(await deliver(install, entryOf(world))).toEqual({ status: 503 });
 });
+
+it('a message is a dead letter with its reason at the last delivery, before Pub/Sub makes it one without a reason', async () => {
+  const { world, install } = stage();
+  install.outage.compute = true;
+  const pushed = pushOf(keys, entryOf(world));
+  const receive = (deliveryAttempt: number) =>
+    onEvent(async () => install.dependencies)(
+      { ...pushed, body: { ...Object(pushed.body), deliveryAttempt } },
+      install.limit(),
+    );
+  expect(await receive(19)).toEqual({ status: 503 });
+  expect(install.published).toEqual([]);
+  expect(await receive(20)).toEqual({ status: 204 });
+  expect(install.published).toMatchObject([
+    { topic: 'dead-letters', attributes: { reason: expect.stringMatching(/^the message failed 20 times: /) } },
+  ]);
+});
