@@ -129,17 +129,18 @@ export interface ClaimWait {
   readonly now: number;
 }
 
+/** A provisioner that has not answered yet is at work for the first minute, and silent after that. */
+const workingOrSilent = (provisioner: string, proof: readonly string[], { waits, since, now }: ClaimWait): Cause =>
+  now - since < SHORTLY_MS ? inWork(provisioner, since, waits) : silent(provisioner, proof, waits);
+
 /** Returns the cause if Kubernetes has asked the provisioner for the volume. */
-export const stateOfProvisioner = (claim: PvcView, { waits, since, now }: ClaimWait): Cause | null => {
+export const stateOfProvisioner = (claim: PvcView, wait: ClaimWait): Cause | null => {
   const provisioner = claim.provisioner ?? '';
   const working = claim.events.find(({ reason }) => reason === 'Provisioning');
-  if (working && now - working.at < LONG_MS) return inWork(provisioner, working.at, waits);
+  if (working && wait.now - working.at < LONG_MS) return inWork(provisioner, working.at, wait.waits);
   const asked = claim.events.find(({ reason }) => reason === 'ExternalProvisioning');
   const last = working ?? asked;
-  if (!last) return null;
-  return now - since < SHORTLY_MS
-    ? inWork(provisioner, since, waits)
-    : silent(provisioner, [firstLine(last.says)], waits);
+  return last ? workingOrSilent(provisioner, [firstLine(last.says)], wait) : null;
 };
 
 interface SchedulerText {
@@ -184,23 +185,20 @@ export const isAboutBinding = (says: string): boolean =>
   UNBOUND.test(says) || schedulerTexts.some(({ sign, kind }) => kind === 'no-volume' && sign.test(says));
 
 /** Returns the cause if the scheduler waits for the volume itself, and not for a Node. */
-export const causeBeforeBinding = (
-  { pod }: Situation,
-  claim: PvcView,
-  { waits, since, now }: ClaimWait,
-): Cause | null => {
+export const causeBeforeBinding = ({ pod }: Situation, claim: PvcView, wait: ClaimWait): Cause | null => {
   const says = pod.unscheduled ?? '';
   const { provisioner } = claim;
   if (provisioner !== null && UNBOUND.test(says)) {
-    const proof = [firstLine(says), `it has been Pending for ${formatDuration(now - since)}, and no event says why`];
-    return now - since < SHORTLY_MS ? inWork(provisioner, since, waits) : silent(provisioner, proof, waits);
+    const pendingFor = formatDuration(wait.now - wait.since);
+    const proof = [firstLine(says), `it has been Pending for ${pendingFor}, and no event says why`];
+    return workingOrSilent(provisioner, proof, wait);
   }
   const found = schedulerTexts.find(({ sign }) => sign.test(says));
   if (!found) return null;
   return cause(found.kind, 'proved', 'by-person', {
     says: found.says,
     proof: [firstLine(says)],
-    waits: `${waits} ← scheduler ← ${found.kind === 'node-full' ? 'a Node with a free slot' : 'a volume that fits'}.`,
+    waits: `${wait.waits} ← scheduler ← ${found.kind === 'node-full' ? 'a Node with a free slot' : 'a volume that fits'}.`,
     next: found.next,
   });
 };
