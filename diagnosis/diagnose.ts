@@ -12,7 +12,9 @@ import {
   type VolumeView,
 } from './model/facts.ts';
 import type { DiagnosisReading, DiagnosedCluster, DiagnosisPorts } from './ports.ts';
+import { gatherMissingPods, missingPodTree } from './missing-pods.ts';
 import { causeOf } from './rules/cause-of.ts';
+import { causeOfMissingPod } from './rules/missing-pods.ts';
 import { nameOf } from './rules/rule.ts';
 import { causeOfStuckDetach } from './rules/stuck-detach.ts';
 import { causeWithoutPod } from './rules/unused-storage.ts';
@@ -177,6 +179,20 @@ const diagnoseDetaches = async (
   }));
 };
 
+/** The pods that a workload should have created, but has not. */
+const diagnoseMissing = async (
+  { cluster, reading }: Asked,
+  target: Target,
+  { now }: Sources,
+): Promise<readonly Judged[]> => {
+  if (target.kind !== 'everything') return [];
+  return (await gatherMissingPods(reading, now)).flatMap((facts) => {
+    const cause = causeOfMissingPod(facts);
+    const tree = missingPodTree(facts);
+    return cause ? [{ cluster: cluster.cluster.name, pod: null, claim: null, tree, cause }] : [];
+  });
+};
+
 /**
  * If Cloudfence would refuse the fence, for example because of an opt-out, the wait does not end before a person has
  * acted.
@@ -245,6 +261,7 @@ export const diagnose = async (target: Target, ports: DiagnosisPorts): Promise<A
       diagnosePods(one, target, sources),
       diagnoseStorage(one, target, sources),
       diagnoseDetaches(one, target, sources),
+      diagnoseMissing(one, target, sources),
     ]),
   );
   return { findings: await withRehearsals(found.flat(), ports), unread: unread() };

@@ -18,6 +18,7 @@ import type {
   VolumeView,
   WorkloadView,
 } from './model/facts.ts';
+import type { ShortWorkloadView } from './model/without-pod.ts';
 import type { NodeFacts } from '../fencing/model/cluster-facts.ts';
 import type { CapUse } from '../fencing/model/cap-use.ts';
 import type { Policy } from '../fencing/model/policy.ts';
@@ -50,6 +51,11 @@ export interface DiagnosisReading {
   readonly attachments: () => Promise<readonly AttachmentView[] | 'unread'>;
   readonly node: (name: string) => Promise<ReadResult<NodeView>>;
   readonly workload: (namespace: string, owner: OwnerView) => Promise<ReadResult<WorkloadView>>;
+  /**
+   * Returns the workloads whose pods have claims, and that have fewer pods than they should have. Reads the lists of
+   * all StatefulSets, Deployments, and Jobs.
+   */
+  readonly shortWorkloads: () => Promise<readonly ShortWorkloadView[]>;
   readonly attacher: (driver: string) => Promise<ReadResult<AttacherView>>;
   /** Returns the names of the NetworkFences of CSI-Addons. */
   readonly networkFences: () => Promise<readonly string[]>;

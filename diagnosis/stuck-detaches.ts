@@ -1,14 +1,8 @@
 import type { TreeLine } from './answer.ts';
 import type { CloudMemory } from './cloud-memory.ts';
 import { locationAt } from './gather.ts';
-import {
-  type AttachmentView,
-  type DetachFacts,
-  ifFound,
-  type NodeLocation,
-  type PodView,
-  type VolumeView,
-} from './model/facts.ts';
+import { type AttachmentView, ifFound, type NodeLocation, type PodView, type VolumeView } from './model/facts.ts';
+import type { DetachFacts } from './model/without-pod.ts';
 import type { DiagnosisReading, DiagnosisPorts } from './ports.ts';
 import { describeKubelet, formatDuration, formatTime } from './rules/rule.ts';
 

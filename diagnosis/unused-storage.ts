@@ -1,4 +1,5 @@
-import { ifFound, type PodView, type PvcView, type StorageFacts, type VolumeView } from './model/facts.ts';
+import { ifFound, type PodView, type PvcView, type VolumeView } from './model/facts.ts';
+import type { StorageFacts } from './model/without-pod.ts';
 import type { DiagnosisReading, DiagnosisPorts } from './ports.ts';
 import { formatDuration, formatTime, nameOf } from './rules/rule.ts';
 import type { Target } from './target.ts';

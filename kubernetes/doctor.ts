@@ -174,6 +174,9 @@ export const diagnosisPermissions: readonly NeededPermission[] = [
   { verb: 'list', group: STORAGE, resource: 'volumeattachments', for: 'unused attachments' },
   { verb: 'get', group: APPS, resource: 'deployments', for: 'whether two pods belong to one rollout' },
   { verb: 'get', group: APPS, resource: 'replicasets', for: 'whether two pods belong to one rollout' },
+  { verb: 'list', group: APPS, resource: 'statefulsets', for: 'pods that are never created' },
+  { verb: 'list', group: APPS, resource: 'deployments', for: 'pods that are never created' },
+  { verb: 'list', group: 'batch', resource: 'jobs', for: 'pods that are never created' },
   { verb: 'get', group: COORDINATION, resource: 'leases', for: 'when a kubelet last reported' },
   { verb: 'list', group: COORDINATION, resource: 'leases', for: 'whether the attacher of the driver is alive' },
 ];

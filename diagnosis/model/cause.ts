@@ -20,6 +20,9 @@ export type CauseKind =
   | 'local-volume'
   | 'node-full'
   | 'read-write-once-pod'
+  // the pod does not exist
+  | 'pod-refused'
+  | 'predecessor-not-ready'
   // the volume has another holder
   | 'machine-off'
   | 'machine-stopping'

@@ -294,32 +294,6 @@ export interface PodVolumeFacts {
   readonly networkFences: readonly string[];
 }
 
-/** A claim or a PersistentVolume that no pod uses. */
-export interface StorageFacts {
-  /** Null if there is only a volume. */
-  readonly claim: PvcView | null;
-  /** Null if the claim is not bound, or if its volume is missing. */
-  readonly volume: VolumeView | null;
-  readonly volumeEvents: readonly EventView[];
-  /** Pods that name the claim and have ended. They still prevent the deletion of the claim. */
-  readonly ended: readonly PodView[];
-  /** The attachments of the volume. */
-  readonly attachments: readonly AttachmentView[];
-  /** Epoch ms. */
-  readonly now: number;
-}
-
-/** An attachment that does not go, and for which no pod waits. */
-export interface DetachFacts {
-  readonly attachment: AttachmentView;
-  readonly volume: ReadResult<VolumeView>;
-  readonly location: NodeLocation;
-  readonly disk: ReadResult<DiskView>;
-  readonly diskId: DiskId | null;
-  /** Epoch ms. */
-  readonly now: number;
-}
-
 /** The facts at a given time (epoch ms). */
 export interface Situation extends PodVolumeFacts {
   readonly now: number;

@@ -1,5 +1,6 @@
 import type { Cause } from '../model/cause.ts';
-import { type DetachFacts, ifFound } from '../model/facts.ts';
+import { ifFound } from '../model/facts.ts';
+import type { DetachFacts } from '../model/without-pod.ts';
 import {
   cause,
   cloudSays,

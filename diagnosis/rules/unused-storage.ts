@@ -1,5 +1,6 @@
 import type { Cause } from '../model/cause.ts';
-import type { EventView, PvcView, StorageFacts, VolumeView } from '../model/facts.ts';
+import type { EventView, PvcView, VolumeView } from '../model/facts.ts';
+import type { StorageFacts } from '../model/without-pod.ts';
 import { bindAgain, cause, firstLine, formatDuration, keepDisk, nameOf } from './rule.ts';
 import { remedyOfRefusal, stateOfProvisioner } from './provisioning.ts';
 

@@ -4,11 +4,9 @@ import {
   CustomObjectsApi,
   EventsV1Api,
   type V1Pod,
-  AppsV1Api,
-  type V1Deployment,
 } from '@kubernetes/client-node/dist/gen/index.js';
 import { z } from 'zod';
-import type { AttachmentView, ObjectName, PodView, OwnerView, WorkloadView } from '../../diagnosis/model/facts.ts';
+import type { AttachmentView, ObjectName, PodView } from '../../diagnosis/model/facts.ts';
 import type { DiagnosisReading, ReadDriverFault } from '../../diagnosis/ports.ts';
 import type { VolumeHandle } from '../../fencing/model/machine.ts';
 import { attachmentName, attachmentPages, readAttachment } from '../attachments.ts';
@@ -22,7 +20,8 @@ import {
   unread,
   viewIfFound,
 } from './diagnosis-volumes.ts';
-import { attachmentView, eventView, nodeView, podView, ownerView } from './diagnosis-views.ts';
+import { attachmentView, eventView, nodeView, podView } from './diagnosis-views.ts';
+import { workloadReads } from './diagnosis-workloads.ts';
 import { isUnknownPath } from '../errors.ts';
 import { readLease, renewTimeOf } from '../leases.ts';
 import { readCsiNode, readNode } from '../node.ts';
@@ -165,52 +164,8 @@ export const createDiagnosisReading = (
     ...volumeReads(reader, memory),
     ...attachmentReads(reader, memory, faultOf),
     ...nodeReads(reader, memory),
-    workload: (namespace, owner) => memory.allowed(() => readWorkload(reader, namespace, owner), unread),
+    ...workloadReads(reader, memory),
     ...attacherReads(reader, memory),
     unread: memory.unread,
   };
-};
-
-const REVISION = 'deployment.kubernetes.io/revision';
-
-const withoutRollout = (owner: OwnerView, revision: string | null): WorkloadView => ({
-  ...owner,
-  revision,
-  replicas: null,
-  surges: false,
-});
-
-/** A percentage of maxSurge is rounded up, so any value except zero means at least one pod. The default is 25 %. */
-const maySurge = ({ spec }: V1Deployment): boolean => {
-  const strategy = spec?.strategy;
-  if (strategy?.type === 'Recreate') return false;
-  const surge: unknown = strategy?.rollingUpdate?.maxSurge ?? '25%';
-  return Number.parseInt(String(surge), 10) > 0;
-};
-
-const readDeployment = async (
-  reader: Reader,
-  namespace: string,
-  owner: OwnerView,
-  revision: string | null,
-): Promise<WorkloadView> => {
-  const found = await reader.readIfPresent(AppsV1Api, { namespace, name: owner.name }, (api, key) =>
-    api.readNamespacedDeployment(key),
-  );
-  if (found === null) return withoutRollout(owner, revision);
-  return { ...owner, revision, replicas: found.spec?.replicas ?? 1, surges: maySurge(found) };
-};
-
-/** Returns what controls a pod: its owner, or what is behind its ReplicaSet, such as a Deployment or a Rollout. */
-export const readWorkload = async (reader: Reader, namespace: string, owner: OwnerView): Promise<WorkloadView> => {
-  if (owner.kind === 'Deployment') return readDeployment(reader, namespace, owner, null);
-  if (owner.kind !== 'ReplicaSet') return withoutRollout(owner, null);
-  const set = await reader.readIfPresent(AppsV1Api, { namespace, name: owner.name }, (api, key) =>
-    api.readNamespacedReplicaSet(key),
-  );
-  const owningController = set && ownerView(set);
-  const revision = set?.metadata?.annotations?.[REVISION] ?? null;
-  return owningController?.kind === 'Deployment'
-    ? readDeployment(reader, namespace, owningController, revision)
-    : withoutRollout(owningController ?? owner, revision);
 };

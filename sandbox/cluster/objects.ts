@@ -151,7 +151,7 @@ export interface WorkloadObject extends KubeObject {
       spec?: PersistentVolumeClaimObject['spec'];
     }[];
   };
-  status?: { replicas?: number; readyReplicas?: number };
+  status?: { replicas?: number; readyReplicas?: number; active?: number; conditions?: Condition[] };
 }
 
 export interface EventObject extends KubeObject {
