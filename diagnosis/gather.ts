@@ -2,6 +2,7 @@ import { PermissionDenied } from '../fencing/model/errors.ts';
 import type { MachineId, VolumeHandle } from '../fencing/model/machine.ts';
 import { readSlots } from './attach-slots.ts';
 import type { CloudMemory } from './cloud-memory.ts';
+import { findTwin } from './twins.ts';
 import {
   ifFound,
   type AttachmentView,
@@ -226,24 +227,6 @@ const withSearched = async (chain: Located, sources: Sources): Promise<Located> 
   return { ...chain, holders };
 };
 
-const isSameVolume = (one: VolumeHandle | null, other: VolumeHandle | null): boolean =>
-  one !== null && one.driver === other?.driver && one.handle === other.handle;
-
-/** Finds another PersistentVolume with the same disk: of another claim of the pod, or of an attachment. */
-const withTwin = async (chain: Located, all: readonly Located[], { reading }: Sources): Promise<Located> => {
-  const own = ifFound(chain.volume)?.name;
-  const beside = all.find(
-    ({ pod, volume, handle }) =>
-      pod.uid === chain.pod.uid && isSameVolume(handle, chain.handle) && ifFound(volume)?.name !== own,
-  );
-  const besideName = ifFound(beside?.volume ?? null)?.name;
-  if (besideName !== undefined)
-    return { ...chain, twin: { name: besideName, isInPod: true, read: beside?.volume ?? null } };
-  const names = placesOf(chain).map(({ attachment }) => ifFound(attachment)?.volumeName ?? null);
-  const name = names.find((one) => one !== null && one !== own) ?? null;
-  return { ...chain, twin: name === null ? null : { name, isInPod: false, read: await reading.volume(name) } };
-};
-
 /**
  * If attachments name no machine and their Node is gone, only the disk shows the machine. It is used if the disk names
  * exactly one machine, and exactly one location has no known machine.
@@ -303,7 +286,10 @@ export const gatherFacts = async (pods: readonly PodView[], sources: Sources): P
   const searched = (await eachOf(held, (chain) => withSearched(chain, sources))).map((chain) =>
     withMachineOfDisk(chain, sources),
   );
-  const twins = await eachOf(searched, (chain) => withTwin(chain, searched, sources));
+  const twins = await eachOf(searched, async (chain) => ({
+    ...chain,
+    twin: await findTwin(chain, searched, sources.reading),
+  }));
   const led = await eachOf(await eachOf(twins, (chain) => withAttacher(chain, sources)), (chain) =>
     withSlots(chain, sources),
   );

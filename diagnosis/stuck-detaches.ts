@@ -1,7 +1,7 @@
 import type { TreeLine } from './answer.ts';
 import type { CloudMemory } from './cloud-memory.ts';
 import { locationAt } from './gather.ts';
-import { type AttachmentView, ifFound, type NodeLocation, type PodView, type VolumeView } from './model/facts.ts';
+import { type AttachmentView, ifFound, type NodeLocation, type PodView } from './model/facts.ts';
 import type { DetachFacts } from './model/without-pod.ts';
 import type { DiagnosisReading, DiagnosisPorts } from './ports.ts';
 import { describeKubelet, formatDuration, formatTime } from './rules/rule.ts';
@@ -20,11 +20,20 @@ interface DetachSources {
 
 type Found = Omit<DetachFacts, 'now' | 'disk' | 'diskId'>;
 
-const isWanted = (volume: VolumeView | null, pods: readonly PodView[]): boolean =>
-  pods.some(({ namespace, claims }) => namespace === volume?.claim?.namespace && claims.includes(volume.claim.name));
+/** Nothing shows who uses a volume without a claim. Its attachment is stuck only if somebody has asked for its detach. */
+const isWanted = ({ attachment, volume, location }: Found, pods: readonly PodView[]): boolean => {
+  const claim = ifFound(volume)?.claim ?? null;
+  if (claim === null)
+    return attachment.deletingSince === null && attachment.detachError === null && location.node !== null;
+  return pods.some(({ namespace, claims }) => namespace === claim.namespace && claims.includes(claim.name));
+};
 
-const isStuck = ({ deletingSince, detachError }: AttachmentView, location: NodeLocation, now: number): boolean =>
-  location.node === null || detachError !== null || (deletingSince !== null && now - deletingSince > PATIENCE_MS);
+/** Returns whether the attachment does not go by itself. Kubernetes asks for a detach as soon as no pod is left. */
+const isStuck = (
+  { created, deletingSince, detachError }: AttachmentView,
+  location: NodeLocation,
+  now: number,
+): boolean => location.node === null || detachError !== null || now - (deletingSince ?? created) > PATIENCE_MS;
 
 const foundAt = async (attachment: AttachmentView, { reading, ports }: DetachSources): Promise<Found> => {
   const { volumeName } = attachment;
@@ -41,12 +50,11 @@ export const gatherStuckDetaches = async (
   sources: DetachSources,
 ): Promise<readonly DetachFacts[]> => {
   const { reading, ports, clouds, now } = sources;
-  const all = await reading.attachments();
+  const [all, there] = await Promise.all([reading.attachments(), reading.podsOn(node)]);
   const here = all === 'unread' ? [] : all.filter((one) => one.node === node);
   const found = await Promise.all(here.map((attachment) => foundAt(attachment, sources)));
-  const stuck = found.filter(
-    ({ attachment, location, volume }) => isStuck(attachment, location, now) && !isWanted(ifFound(volume), pods),
-  );
+  const users = [...pods, ...there.filter(({ finished }) => !finished)];
+  const stuck = found.filter((one) => isStuck(one.attachment, one.location, now) && !isWanted(one, users));
   await clouds.askWitnesses(stuck.flatMap(({ volume }) => ifFound(volume)?.handle ?? []));
   await clouds.lookAt(stuck.flatMap(({ location }) => location.machine ?? []));
   return stuck.map(({ location, ...one }) => {

@@ -1,7 +1,6 @@
 import type { DiskId, IdentitySource, MachineFacts, MachineId, VolumeHandle } from '../../fencing/model/machine.ts';
 
 /** What the cluster and the cloud say about a waiting pod: pod, claim, volume, attachment, Node, machine, disk. */
-
 /** A fact that could not be read, because a permission is missing or there was no answer. */
 export type NotRead = 'unread';
 
@@ -238,8 +237,9 @@ export interface NodeLocation {
 /** A PersistentVolume with the same disk as the volume of the claim. */
 export interface TwinVolume {
   readonly name: string;
-  /** Whether the same pod uses it, through another claim. */
+  /** Whether the same pod uses it, through another claim, or the pod's Node has the disk for it. */
   readonly isInPod: boolean;
+  readonly isOnNode: boolean;
   readonly read: ReadResult<VolumeView>;
 }
 

@@ -9,6 +9,7 @@ import {
   firstLine,
   formatDuration,
   formatTime,
+  isKubeletSilent,
   retryCommand,
 } from './rule.ts';
 
@@ -93,6 +94,32 @@ const diskFree: DetachRule = (facts) => {
   });
 };
 
+/** Only a kubelet that reports says that a volume is not mounted any more. */
+const cutOff: DetachRule = (facts) => {
+  const { location, attachment, now } = facts;
+  const power = ifFound(location.power);
+  if (!isKubeletSilent(location, now) || power?.power === 'missing') return null;
+  const isKnown = power !== null && power.power !== 'unknown';
+  const machine = location.machine ?? `the machine of ${attachment.node}`;
+  return cause(isKnown ? 'machine-unreachable' : 'machine-unknown', isKnown ? 'proved' : 'cannot-tell', 'by-person', {
+    says:
+      `No pod uses ${what(facts)} on ${attachment.node}, but its kubelet is silent, and ` +
+      `${isKnown ? `its machine is ${power.power}` : 'it is unknown whether its machine runs'}: it may still write ` +
+      'to the disk.',
+    proof: proofOf(facts),
+    waits: `${attachment.name} ← a kubelet that nobody reaches.`,
+    next: [
+      `repair ${attachment.node}: its kubelet then unmounts the volume, and Kubernetes detaches it`,
+      `or stop ${machine} in its cloud, then: cloudfence fence ${attachment.node}`,
+      attachment.deletingSince === null
+        ? 'do one of the two soon: Kubernetes detaches the disk by force six minutes after its last pod has gone, even ' +
+          'from a machine that writes to it'
+        : 'do one of the two now: Kubernetes already detaches the disk, although nothing shows that the machine is off',
+      'start no other pod with this volume before',
+    ],
+  });
+};
+
 const detaching: DetachRule = (facts) => {
   const { attachment, disk, location } = facts;
   const held = ifFound(disk)?.holders.find(({ machine }) => machine === location.machine);
@@ -102,6 +129,46 @@ const detaching: DetachRule = (facts) => {
     proof: [`the disk says ${held.state}`, ...proofOf(facts)],
     waits: `${attachment.name} ← disk ← ${held.machine}.`,
     next: ['unmount it in the guest, or reboot the machine', 'force the detach only once the machine is off'],
+  });
+};
+
+/** The kubelet reports, and lists the volume as mounted although no pod is left. No timer ends this. */
+const staysMounted: DetachRule = (facts) => {
+  const { attachment, volume, location } = facts;
+  const node = ifFound(location.node);
+  const handle = ifFound(volume)?.handle?.handle;
+  if (attachment.deletingSince !== null || !node?.inUse.some((one) => one.handle === handle)) return null;
+  const lacks = node.drivers !== 'unread' && !node.drivers.some(({ name }) => name === attachment.driver);
+  return cause(lacks ? 'driver-missing-on-holder' : 'unmount-stuck', lacks ? 'proved' : 'likely', 'by-person', {
+    says:
+      `No pod on ${node.name} uses ${what(facts)}, but its kubelet ` +
+      (lacks
+        ? `cannot unmount it: the driver ${attachment.driver} is not registered there any more.`
+        : 'still lists it as mounted.'),
+    proof: [...proofOf(facts), "the Node's volumesInUse lists the volume"],
+    waits:
+      `${attachment.name} ← attach-detach controller ← the kubelet of ${node.name}. The Node is Ready, so no ` +
+      'timer ends this.',
+    next: [
+      ...(lacks ? [`start the node plugin of ${attachment.driver} on ${node.name} again`] : []),
+      'a pod that ended a moment ago is no fault: look again in a minute',
+      `restart the kubelet of ${node.name}, or drain and reboot it`,
+    ],
+  });
+};
+
+/** Nobody has asked for the detach, although the kubelet does not list the volume as mounted. */
+const neverAsked: DetachRule = (facts) => {
+  const { attachment } = facts;
+  if (attachment.deletingSince !== null || attachment.detachError !== null) return null;
+  return cause('stale-attachment', 'likely', 'by-person', {
+    says: `No pod on ${attachment.node} uses ${what(facts)}, and nobody has asked for its detach.`,
+    proof: proofOf(facts),
+    waits: `${attachment.name} ← attach-detach controller.`,
+    next: [
+      'look again in a minute: Kubernetes asks for it as soon as the kubelet has unmounted the volume',
+      'if it stays so: does the controller-manager run, and as leader? Or did something else make the attachment?',
+    ],
   });
 };
 
@@ -123,7 +190,16 @@ const notDetached = (facts: DetachFacts): Cause => {
   });
 };
 
-const questions: readonly DetachRule[] = [machineOff, nodeGone, volumeDeleted, diskFree, detaching];
+const questions: readonly DetachRule[] = [
+  machineOff,
+  nodeGone,
+  volumeDeleted,
+  diskFree,
+  cutOff, // before everything that a person would do to the attachment
+  detaching,
+  staysMounted,
+  neverAsked,
+];
 
 /** Returns the one cause. Pure. */
 export const causeOfStuckDetach = (facts: DetachFacts): Cause => {

@@ -1,5 +1,5 @@
 import type { Cause } from '../model/cause.ts';
-import type { AttachmentView, NodeLocation, Situation } from '../model/facts.ts';
+import type { AttachmentView, NodeLocation, Situation, TwinVolume } from '../model/facts.ts';
 import { diskWords, mayBeMounted } from './attaching.ts';
 import { isEcho, isMountEvent } from './mount-texts.ts';
 import { attachmentAt, cause, describeVolume, firstLine, nameOf, type CauseRule } from './rule.ts';
@@ -35,6 +35,13 @@ export const twinVolume: CauseRule = (situation) => {
   });
 };
 
+const twinProof = (situation: Situation, target: NodeLocation, twin: TwinVolume): string => {
+  if (twin.isInPod) return `both are volumes of ${nameOf(situation.pod)}`;
+  return isTwinAt(target, situation)
+    ? `VolumeAttachment ${attachmentAt(target)?.name ?? ''} is of ${twin.name}`
+    : `a pod on ${target.nodeName} uses ${twin.name}`;
+};
+
 /** A mount takes some seconds. */
 const MOUNTS_WITHIN_MS = 120_000;
 
@@ -45,18 +52,14 @@ const MOUNTS_WITHIN_MS = 120_000;
 export const twinOnNode: CauseRule = (situation) => {
   const { pod, target, twin, now, events } = situation;
   if (target === null || !twin?.read || pod.runs || pod.deletionEnds !== null) return null;
-  if (!twin.isInPod && !isTwinAt(target, situation)) return null;
+  if (!twin.isOnNode) return null;
   if (now - pod.created <= MOUNTS_WITHIN_MS) return null;
   if (events.some(({ reason, says }) => isMountEvent(reason) && !isEcho(says))) return null;
   return cause('shared-claim', 'likely', 'by-person', {
     says:
       `Two PersistentVolumes name the same volume: ${describeVolume(situation)} and ${twin.name}, and both are ` +
       `wanted on ${target.nodeName}. A kubelet mounts it for one of them, and says nothing about the other.`,
-    proof: [
-      twin.isInPod
-        ? `both are volumes of ${nameOf(pod)}`
-        : `VolumeAttachment ${attachmentAt(target)?.name ?? ''} is of ${twin.name}`,
-    ],
+    proof: [twinProof(situation, target, twin)],
     waits: `${nameOf(pod)} ← the kubelet of ${target.nodeName} ← ${twin.name}.`,
     next: [
       ...(twin.isInPod ? [] : [claimOf(twin.name)]),
