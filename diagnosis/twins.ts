@@ -31,12 +31,14 @@ const inPod = ({ pod, handle, volume }: PodVolume, all: readonly PodVolume[]): T
   return name === undefined ? null : { name, isInPod: true, isOnNode: true, read: beside?.volume ?? null };
 };
 
+const nameAt = (location: NodeLocation | null): string | null =>
+  ifFound(location?.attachment ?? null)?.volumeName ?? null;
+
 const ofAttachment = async (
   { volume, target, holders }: PodVolume,
   reading: DiagnosisReading,
 ): Promise<TwinVolume | null> => {
   const own = ifFound(volume)?.name;
-  const nameAt = (location: NodeLocation | null) => ifFound(location?.attachment ?? null)?.volumeName ?? null;
   const name = [target, ...holders].map(nameAt).find((one) => one !== null && one !== own) ?? null;
   if (name === null) return null;
   return { name, isInPod: false, isOnNode: nameAt(target) === name, read: await reading.volume(name) };

@@ -108,7 +108,7 @@ export const pvcPending: CauseRule = (situation) => {
   const working = stateOfProvisioner(claim, wait);
   if (working) return working;
   const unbound = eventOf(claim, ['FailedBinding', 'VolumeMismatch']);
-  if (unbound) return noVolume(unbound, waits);
+  if (unbound) return noVolume(unbound, waits, claim.volumeName);
   return (
     causeBeforeBinding(situation, claim, wait) ?? waitsForConsumer(situation, claim, waits) ?? noVolume(null, waits)
   );
@@ -134,14 +134,25 @@ const waitsForConsumer = ({ pod }: Situation, claim: PvcView, waits: string): Ca
   });
 };
 
-const noVolume = (told: EventView | null, waits: string): Cause =>
+/** The claim names a volume whose claimRef names another claim. Its data may be in use. */
+const volumeOfOther = (volume: string): readonly string[] => [
+  `kubectl get pv ${volume} -o jsonpath='{.status.phase} {.spec.claimRef}'      # Bound: that claim uses it, so ` +
+    'choose another volume',
+  'Released: that claim is gone. Look at the data of the volume before it serves another one',
+  `then: kubectl patch pv ${volume} --type json -p '[{"op":"remove","path":"/spec/claimRef"}]'`,
+];
+
+const noVolume = (told: EventView | null, waits: string, volume = ''): Cause =>
   cause('no-volume', told ? 'proved' : 'likely', 'by-person', {
     says: `The claim has no PersistentVolume${told ? `: ${firstLine(told.says)}` : '.'}`,
     waits: `${waits} ← a PersistentVolume that fits.`,
-    next: [
-      'set a StorageClass, or create a PersistentVolume of its class, size, and mode',
-      'a Released PersistentVolume serves again when its claimRef is removed; look at its data first',
-    ],
+    next:
+      volume !== '' && told?.says.includes('already bound to a different claim')
+        ? volumeOfOther(volume)
+        : [
+            'set a StorageClass, or create a PersistentVolume of its class, size, and mode',
+            'a Released PersistentVolume serves again when its claimRef is removed; look at its data first',
+          ],
   });
 
 /** The PersistentVolume does not exist, or is being deleted. */

@@ -1,11 +1,11 @@
 import type { Cause } from '../model/cause.ts';
 import { ifFound, type NodeLocation, type Situation } from '../model/facts.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
-import { isNamedByDisk, keepData, proofOf, reports, waiting, whatIsThere } from './holder.ts';
+import { isNamedByDisk, keepData, proofOf, waiting, whatIsThere } from './holder.ts';
 import { judgeWithoutNode } from './node-gone.ts';
+import { taintedWhileRunning, unreachable, wronglyTainted } from './running-machine.ts';
 import {
   cause,
-  describeTimer,
   describeVolume,
   fenceAdvice,
   formatDuration,
@@ -53,52 +53,6 @@ const off = (location: NodeLocation, situation: Situation, facts: MachineFacts):
       ...fenceAdvice(location.nodeName),
       ...fenceTargetToo(location, situation),
       ...storageNote(situation),
-    ],
-  });
-};
-
-/** Kubernetes' timer does not check whether the machine is off. */
-const forcedDetach = (location: NodeLocation, situation: Situation): readonly string[] =>
-  describeTimer(location, situation).includes('timer fires')
-    ? [
-        `stop it before Kubernetes' timer fires, which detaches the disk by force, even from a machine that ` +
-          'writes to it',
-      ]
-    : [];
-
-/** Returns whether someone has told Kubernetes that the machine is off. Cloudfence removes its own taint by itself. */
-const wronglyTainted = (location: NodeLocation): boolean => nodeAt(location)?.outOfService === 'foreign';
-
-const unreachable = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause => {
-  const isTainted = wronglyTainted(location);
-  const isReporting = reports(location, situation.now);
-  return cause('machine-unreachable', 'proved', 'by-person', {
-    says:
-      `${location.nodeName} ` +
-      `${isReporting ? 'is not Ready, but its kubelet reports' : 'is cut off or hangs, but its machine runs'}, ` +
-      `and it may still write to ${whatIsThere(situation)}. Do not fence it in this state.`,
-    proof: [
-      ...proofOf(location, situation, facts),
-      ...(isTainted
-        ? [`${location.nodeName} has the taint ${OUT_OF_SERVICE}, which says that its machine is off`]
-        : []),
-      ...(isReporting ? [] : ['it is unknown why its kubelet is silent']),
-    ],
-    waits: waiting(location, situation),
-    next: [
-      ...(isTainted
-        ? [
-            `kubectl taint node ${location.nodeName} ${OUT_OF_SERVICE}-      # now: the taint lets two ` +
-              'machines write to the disk',
-          ]
-        : []),
-      isReporting
-        ? `kubectl describe node ${location.nodeName}      # the condition Ready says why: the container ` +
-          'runtime, the network plugin'
-        : `repair the network or the kubelet of ${location.nodeName}: the pod then moves by itself`,
-      `or stop ${facts.machine} in its cloud, then: cloudfence fence ${location.nodeName}`,
-      ...forcedDetach(location, situation),
-      ...keepData(location, situation),
     ],
   });
 };
@@ -240,7 +194,8 @@ const judge = (location: NodeLocation, situation: Situation): Cause | null => {
     case 'suspended':
       return suspended(location, situation, facts);
     case 'running':
-      return silent ? unreachable(location, situation, facts) : null;
+      if (silent) return unreachable(location, situation, facts);
+      return wronglyTainted(location) ? taintedWhileRunning(location, situation, facts) : null;
     case 'unknown':
       return silent ? betweenStates(location, situation, facts) : null;
   }

@@ -103,7 +103,47 @@ const texts: readonly MountText[] = [
     ['reboot the Node, or move the pod; an old driver on a new type of machine does this, too'],
   ),
   text(
-    /'?fsck'? found errors|[Ss]tructure needs cleaning|can't read superblock|Bad message/,
+    /device-mapper multipath|no multipath device|multipath device .*not found/,
+    'device-missing',
+    'The disk is attached, but multipath has made no device for it on the Node.',
+    ['on the Node: multipath -ll, and multipathd: does it run, and does its configuration accept this disk?'],
+  ),
+  text(
+    /No key available with this passphrase|luksOpen failed/,
+    'key-unusable',
+    'The volume is encrypted on the Node (LUKS), and the passphrase of its Secret does not open it.',
+    [
+      'find the Secret with which the volume was made: it may have been rotated or created again',
+      'keep the disk as it is: without the right passphrase, nobody can read it again',
+    ],
+  ),
+  text(
+    /Unknown parameter|[Uu]nrecognized mount option|bad mount option/,
+    'mount-failed',
+    'The file system does not know a mount option of the volume.',
+    [
+      'compare spec.mountOptions of the PersistentVolume with the file system: it was copied from the StorageClass',
+      'correct both: kubectl edit pv changes the option of this volume, and the class those of later volumes',
+    ],
+  ),
+  text(
+    /special device \S*kubelet\S* does not exist|lstat \S*kubelet\S*: no such file or directory/,
+    'mount-failed',
+    'The driver and the kubelet do not use the same folder of the Node.',
+    [
+      "compare the kubelet's --root-dir with the folder in the values of the driver: k0s, MicroK8s, and others do not " +
+        'use /var/lib/kubelet',
+    ],
+    { confidence: 'likely' },
+  ),
+  text(
+    /mount error\(13\)|mount\.cifs.*Permission denied/,
+    'network-storage',
+    'The server of the share refuses the credentials of the mount.',
+    ['compare the Secret of the driver with the key or the password of the share: it may have been rotated'],
+  ),
+  text(
+    /'?fsck'? found errors|[Ss]tructure needs cleaning|can't read superblock|Bad message|Please run '?e2fsck/,
     'filesystem-damaged',
     'The file system is damaged and does not repair itself. An unclean stop of the machine does that.',
     [

@@ -17,7 +17,10 @@ interface RefusalText {
 
 const byPerson = (...next: readonly string[]): Remedy => ({ ending: 'by-person', next });
 
-/** The words of external-provisioner and of the API server, and one code of EC2. The first sign counts. */
+/**
+ * The words of external-provisioner (pkg/controller/controller.go), of the API server, and of the clouds
+ * (`ZONE_RESOURCE_POOL_EXHAUSTED`: gcp-compute-persistent-disk-csi-driver#1837). The first sign counts.
+ */
 const texts: readonly RefusalText[] = [
   {
     sign: /snapshot \S+ is not ready/i,
@@ -54,6 +57,49 @@ const texts: readonly RefusalText[] = [
       ),
   },
   {
+    sign: /persistentvolumeclaims "([^"]+)" not found/,
+    remedy: ({ namespace }, name) =>
+      byPerson(
+        `the claim is a clone, and needs its source in the same namespace: there is no claim ${name} in ${namespace}`,
+        'make the claim again with another dataSource: the one of a claim cannot change',
+      ),
+  },
+  {
+    sign: /volumesnapshots\.snapshot\.storage\.k8s\.io "([^"]+)" not found/,
+    remedy: ({ namespace }, name) =>
+      byPerson(
+        `kubectl -n ${namespace} get volumesnapshot      # there is no VolumeSnapshot ${name} in this namespace`,
+        'make the claim again with a snapshot that exists: the dataSource of a claim cannot change',
+      ),
+  },
+  {
+    sign: /secrets? "([^"]+)" not found/,
+    remedy: (_, name) =>
+      byPerson(
+        `create the Secret ${name} in the namespace that the error names: the parameters of the StorageClass name it`,
+      ),
+  },
+  {
+    sign: /is less than the size \d+ for the source|must be greater than or equal in size to the specified/,
+    remedy: () => byPerson('make the claim again with a larger size: at least the size of its source'),
+  },
+  {
+    sign: /MULTI_NODE|[Oo]nly AccessModes/,
+    remedy: () =>
+      byPerson(
+        'make the claim again with ReadWriteOnce: a disk serves one Node at a time',
+        'or with the class of a file share, which several Nodes can mount',
+      ),
+  },
+  {
+    sign: /kmsPermissionDenied|Cloud KMS error|KeyVaultAccessForbidden|DiskEncryptionSet/,
+    remedy: () =>
+      byPerson(
+        "let the cloud's own disk service use the key that the error names (Google Cloud: the Compute Engine service " +
+          'agent; Azure: the identity of the disk encryption set), and see whether the key is enabled',
+      ),
+  },
+  {
     sign: /InvalidVolume\.NotFound/,
     remedy: () =>
       byPerson(
@@ -77,7 +123,7 @@ const texts: readonly RefusalText[] = [
     remedy: () => byPerson('the zone has no capacity for this type of disk now: wait, or use another type or zone'),
   },
   {
-    sign: /VolumeLimitExceeded|MaxIOPSLimitExceeded|QUOTA_EXCEEDED|QuotaExceeded/,
+    sign: /VolumeLimitExceeded|MaxIOPSLimitExceeded|QUOTA_EXCEEDED|[Qq]uotaExceeded/,
     remedy: () => byPerson('ask the cloud for a higher quota: the account may have no further disk of this type'),
   },
   {
@@ -133,8 +179,25 @@ export interface ClaimWait {
 const workingOrSilent = (provisioner: string, proof: readonly string[], { waits, since, now }: ClaimWait): Cause =>
   now - since < SHORTLY_MS ? inWork(provisioner, since, waits) : silent(provisioner, proof, waits);
 
+/** The event of volume-data-source-validator: no provisioner fills the volume. */
+const withoutPopulator = ({ events, namespace, name }: PvcView, { waits }: ClaimWait): Cause | null => {
+  const told = events.find(({ reason }) => reason === 'UnrecognizedDataSourceKind');
+  if (!told) return null;
+  return cause('no-provisioner', 'proved', 'by-person', {
+    says: 'The claim names a data source of a kind that no populator in this cluster serves, so nothing fills the volume.',
+    proof: [firstLine(told.says)],
+    waits: `${waits} ← a VolumePopulator.`,
+    next: [
+      `kubectl -n ${namespace} get pvc ${name} -o jsonpath='{.spec.dataSourceRef}'      # what it asks for`,
+      'kubectl get volumepopulators      # install the one of that kind, or make the claim again without it',
+    ],
+  });
+};
+
 /** Returns the cause if Kubernetes has asked the provisioner for the volume. */
 export const stateOfProvisioner = (claim: PvcView, wait: ClaimWait): Cause | null => {
+  const unknownSource = withoutPopulator(claim, wait);
+  if (unknownSource) return unknownSource;
   const provisioner = claim.provisioner ?? '';
   const working = claim.events.find(({ reason }) => reason === 'Provisioning');
   if (working && wait.now - working.at < LONG_MS) return inWork(provisioner, working.at, wait.waits);

@@ -118,14 +118,23 @@ export const readWriteOncePodInUse: CauseRule = ({ pod, others }) => {
   });
 };
 
-/** Some versions of the scheduler name the taint. If a person removes it by hand, the fence ends. */
-const fencedNote = (says: string): readonly string[] =>
-  says.includes('cloudfence.dev/quarantine')
-    ? [
-        'Cloudfence has fenced a Node: `cloudfence status` says what its release still lacks. Do not remove ' +
-          'its taint by hand',
-      ]
-    : [];
+/** Since 1.36, the scheduler no longer names the taint (plugins/tainttoleration: "node(s) had untolerated taint(s)"). */
+const UNNAMED_TAINT = /had untolerated taint\(s\)/;
+
+/** If a person removes a taint of Cloudfence or of a driver by hand, a fence ends, or the pod waits on that Node. */
+const taintNote = (says: string): readonly string[] => {
+  if (says.includes('cloudfence.dev/quarantine'))
+    return [
+      'Cloudfence has fenced a Node: `cloudfence status` says what its release still lacks. Do not remove ' +
+        'its taint by hand',
+    ];
+  if (!UNNAMED_TAINT.test(says)) return [];
+  return [
+    'kubectl get nodes -o custom-columns=NAME:.metadata.name,TAINTS:.spec.taints[*].key      # which taints they are',
+    'leave these on the Node: <driver>/agent-not-ready (the node plugin of the driver has not started there) and ' +
+      'cloudfence.dev/quarantine (`cloudfence status` says what the release lacks)',
+  ];
+};
 
 const inAnotherZone = (situation: Situation, says: string) => {
   const { pod, now } = situation;
@@ -139,10 +148,11 @@ const inAnotherZone = (situation: Situation, says: string) => {
     proof: [firstLine(says), ...silent.map((location) => `${describeKubelet(location, now)}, and has the volume`)],
     waits: `${nameOf(pod)} ← scheduler ← a Node in the zone of the volume.`,
     next: [
-      ...fencedNote(says),
+      ...taintNote(says),
       ...(cordoned
         ? ['kubectl get nodes      # one is cordoned: uncordon it, if it is in the zone of the volume']
         : []),
+      'kubectl get nodes -L topology.kubernetes.io/zone      # a Node without the label of its zone does not count',
       'add a Node in that zone, or fix what keeps the pod off the Nodes there',
       'or restore a snapshot of the disk in another zone',
       ...(silent.length > 0 ? ['a fence frees the volume, but brings no Node into its zone'] : []),
@@ -197,7 +207,7 @@ const noNode = (situation: Situation, says: string) => {
     next: isFull
       ? ['add a Node', 'look for VolumeAttachments that no pod needs: kubectl get volumeattachments']
       : [
-          ...fencedNote(says),
+          ...taintNote(says),
           isGated ? 'find out what should remove spec.schedulingGates' : 'fix what the scheduler names',
         ],
   });

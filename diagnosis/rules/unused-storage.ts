@@ -121,6 +121,18 @@ const volumeGoing: StorageRule = (facts) => {
   });
 };
 
+/** Its claim is gone, and its reclaim policy has kept the disk. */
+const released: StorageRule = ({ claim, volume }) =>
+  volume?.phase !== 'Released' || claim
+    ? null
+    : cause('not-waiting', 'proved', 'over', {
+        says:
+          `The claim of ${volume.name} is gone, and the volume keeps its data (Released). It serves no other claim ` +
+          'before somebody gives it one.',
+        waits: 'nobody.',
+        next: [`after a look at its data: ${bindAgain(volume.name)}`],
+      });
+
 const unused = ({ claim, volume }: StorageFacts): Cause =>
   cause('not-waiting', 'proved', 'over', {
     says:
@@ -130,7 +142,7 @@ const unused = ({ claim, volume }: StorageFacts): Cause =>
     next: [],
   });
 
-const questions: readonly StorageRule[] = [claimLost, claimGoing, claimPending, volumeMissing, volumeGoing];
+const questions: readonly StorageRule[] = [claimLost, claimGoing, claimPending, volumeMissing, volumeGoing, released];
 
 /** Returns the one cause. Pure. */
 export const causeWithoutPod = (facts: StorageFacts): Cause => {

@@ -163,7 +163,7 @@ const WORDS: readonly (readonly [RegExp, DriverFault])[] = [
   [/\balready attached to node\(/, 'attached-elsewhere'],
   [/\bis in ToBeDetached state\b/, 'detach-pending'],
   [/\bstate of disk\(.*\) is \w+, not in expected\b/, 'disk-not-ready'],
-  [/\ball luns are used\b/i, 'attach-limit'],
+  [/\ball luns are used\b|\bcould not find enough disk luns\b/i, 'attach-limit'],
   [/\bclient throttled\b/, 'throttled'],
   [/\bVolume not found, failed with error\b/, 'disk-not-found'],
 ];

@@ -149,25 +149,33 @@ describe('what the driver answers', () => {
       'rpc error: code = Internal desc = api error UnauthorizedOperation: You are not authorized. Encoded authorization failure message: x',
     ],
     ['throttled', 'rpc error: code = Internal desc = api error RequestLimitExceeded: Request limit exceeded.'],
-    ['disk-busy', "rpc error: code = Internal desc = api error IncorrectState: vol-1 is not 'available'"],
+    // kubernetes/kops#3235
+    ['disk-busy', "rpc error: code = Internal desc = api error IncorrectState: vol-1 is not 'available'."],
     ['attach-failed', 'rpc error: code = NotFound desc = api error InvalidVolume.NotFound: The volume does not exist'],
     ['wrong-zone', 'rpc error: code = Internal desc = api error InvalidVolume.ZoneMismatch: not in the same zone'],
     [
       'key-unusable',
       'rpc error: code = Internal desc = CustomerKeyHasBeenRevoked: The encrypted volume was unable to access the KMS master key',
     ],
+    // the sentence: kubernetes-sigs/azuredisk-csi-driver#879
     [
       'attach-limit',
       'rpc error: code = Internal desc = ERROR CODE: OperationNotAllowed: The maximum number of data disks allowed to be attached to a VM of this size is 4.',
     ],
     ['detach-pending', 'Attach volume failed: ERROR CODE: AttachDiskWhileBeingDetached: Cannot attach data disk'],
+    // azuredisk-csi-driver: pkg/azuredisk/azure_controller_common.go, and pkg/azuredisk/controllerserver.go before batches
     [
       'attach-limit',
-      'rpc error: code = Internal desc = Attach volume pvc-1 to instance aks-1 failed with all luns are used',
+      'rpc error: code = Internal desc = could not find enough disk luns(current: 0) for diskMap(map[], len=1), diskURI(d)',
     ],
     [
       'attach-limit',
-      `ERROR CODE: InvalidParameter: The value 8 of parameter 'dataDisk.lun' is out of range. Value must be between '0' and '7', inclusive.`,
+      'rpc error: code = Unknown desc = all LUNs are used, cannot attach volume "d" to instance "aks-1" (x)',
+    ],
+    // microsoft/lisa#692
+    [
+      'attach-limit',
+      `ERROR CODE: InvalidParameter: The value '8' of parameter 'dataDisk.lun' is out of range. Value '8' must be between '0' and '7' inclusive.`,
     ],
     ['not-permitted', '"code": "AuthorizationFailed", "message": "The client does not have authorization"'],
     ['lun-taken', 'Code="InvalidParameter" Message="A disk at LUN 3 already exists."'],

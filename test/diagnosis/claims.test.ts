@@ -28,6 +28,7 @@ const pending = (says: string, provisioner: string | null = EBS): AwsWorld => {
   return world;
 };
 
+/** The reasons of kube-scheduler 1.36.3: pkg/scheduler/framework/plugins/{nodevolumelimits,volumebinding}. */
 describe('the scheduler waits for a volume that does not exist yet', () => {
   it.each([
     ['node-full', '0/3 nodes are available: 1 Insufficient cpu, 2 node(s) exceed max volume count.'],
@@ -88,6 +89,7 @@ describe('the provisioner', () => {
 
   it.each([
     ['by-itself', 'wait some minutes', 'rpc error: code = DeadlineExceeded desc = context deadline exceeded'],
+    // the code: kubernetes-sigs/gcp-compute-persistent-disk-csi-driver#1837
     ['by-person', 'no capacity', 'rpc error: code = Unavailable desc = ZONE_RESOURCE_POOL_EXHAUSTED'],
     ['by-person', 'higher quota', 'rpc error: code = Internal desc = api error VolumeLimitExceeded: limit'],
     ['by-person', 'grant the permission', "googleapi: Error 403: Required 'compute.disks.create' permission for x"],

@@ -182,6 +182,7 @@ const objectOf = <R extends Resource>(world: AwsWorld, resource: R, name: string
 };
 
 describe('the driver', () => {
+  /** kube-scheduler names the taint before 1.36 only. test/diagnosis/broken-clusters.test.ts has the words since then. */
   it('has not started on new Nodes, and its taint keeps the pod away', async () => {
     const { world } = twoNodes();
     addUnplaced(world, '0/2 nodes are available: 2 node(s) had untolerated taint {ebs.csi.aws.com/agent-not-ready: }.');

@@ -33,6 +33,7 @@ describe('a disk does not mount:', () => {
       'multipathd',
       'mount failed: exit status 32\nOutput: mount: /x: /dev/y already mounted or mount point busy.',
     ],
+    // dell/csm#896
     [
       'filesystem-damaged',
       'xfs_repair',

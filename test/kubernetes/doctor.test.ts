@@ -51,7 +51,14 @@ describe('the doctor', () => {
       sandboxServer({ users: { [FENCE_TOKEN]: { name: 'poor', rules } } }),
     ).diagnosisPermissions(unhurried());
     const missing = permissions.filter(({ allowed }) => !allowed).map(({ verb, resource }) => `${verb} ${resource}`);
-    expect(missing).toEqual(['list events', 'get deployments', 'get replicasets']);
+    expect(missing).toEqual([
+      'list events',
+      'get deployments',
+      'get replicasets',
+      'list statefulsets',
+      'list deployments',
+      'list jobs',
+    ]);
   });
 
   it('reads the identity of every Node page by page', async () => {
