@@ -103,3 +103,17 @@ it('only the error code of EC2 itself makes a machine missing', async () => {
   });
   expect(await cloud().look([machine], { disks: false }, patient())).toMatchObject([{ power: 'unknown' }]);
 });
+
+it('an instance that one answer shows in two states has none of them', async () => {
+  malform = ({ body, ...rest }) => ({
+    ...rest,
+    body: String(body).replace(
+      /<instancesSet>([^]*)<\/instancesSet>/,
+      (_, shown: string) =>
+        `<instancesSet>${shown.replace('<name>running</name>', '<name>stopped</name>')}${shown}</instancesSet>`,
+    ),
+  });
+  expect(await cloud().look([machine], { disks: false }, patient())).toMatchObject([
+    { power: 'unknown', evidence: { state: 'contradictory' } },
+  ]);
+});

@@ -137,6 +137,18 @@ describe('a look at machines of Azure', () => {
     );
   });
 
+  it('needs the present OS disk at each look, because it shows the boot and a hibernation', async () => {
+    const world = azureWorld();
+    const cloud = cloudOf(world);
+    const id = addMachine(world, { power: 'deallocated' });
+    await cloud.look([id], { disks: false }, patient());
+    addFault(world.parts.azure, {
+      call: 'disk.get',
+      mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 },
+    });
+    await expect(cloud.look([id], { disks: false }, patient())).rejects.toBeInstanceOf(PermissionDenied);
+  });
+
   it.each([
     ['that it may not read', 'AuthorizationFailed', 403],
     ['about which ARM does not answer', 'InternalServerError', 500],
@@ -245,6 +257,15 @@ describe('a look that ARM does not answer', () => {
       mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 },
     });
     await expect(lookOnce(world, [id])).rejects.toBeInstanceOf(PermissionDenied);
+  });
+
+  it('is an error if a scale set may not be listed, so that its event is not lost', async () => {
+    const world = azureWorld();
+    addMachine(world, { set: 'pool' });
+    addFault(world.parts.azure, { mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 } });
+    await expect(cloudOf(world).expand([`${prefix}/virtualmachinescalesets/pool`], patient())).rejects.toBeInstanceOf(
+      PermissionDenied,
+    );
   });
 
   it.each([
