@@ -107,7 +107,7 @@ it('only the error code of EC2 itself makes a machine missing', async () => {
 it('an instance that one answer shows in two states has none of them', async () => {
   malform = ({ body, ...rest }) => ({
     ...rest,
-    body: String(body).replace(
+    body: body.replace(
       /<instancesSet>([^]*)<\/instancesSet>/,
       (_, shown: string) =>
         `<instancesSet>${shown.replace('<name>running</name>', '<name>stopped</name>')}${shown}</instancesSet>`,

@@ -97,6 +97,7 @@ describe('a witness', () => {
     expect(await cloudOf(world).witness(gone, [free, held], patient())).toBe('released');
     expect(await cloudOf(world).witness(gone, [free, held, ...unknown], patient())).toBe('none');
     expect(await cloudOf(world).witness(gone, unknown, patient())).toBe('none');
+    expect(await cloudOf(world).witness(gone, [], patient())).toBe('none');
     addFault(world.parts.gce, { method: 'disks.get', mishap: forbidden });
     await expect(cloudOf(world).witness(gone, [held], patient())).rejects.toBeInstanceOf(PermissionDenied);
   });
