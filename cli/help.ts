@@ -1,10 +1,4 @@
-import type { Command } from 'commander';
-import { InvalidInput } from '../fencing/model/errors.ts';
-
-/**
- * The help of the CLI: the texts after the options in `--help` (examples, the formats of an id, and the exit codes),
- * and the scripts for shell completion. The scripts contain all names, and start no other program.
- */
+/** The texts after the options in `--help`: examples, the formats of an id, and the exit codes. */
 
 const MACHINES = [
   'A machine is',
@@ -13,8 +7,10 @@ const MACHINES = [
   '  projects/<project>/zones/<zone>/instances/<name>      on Google Cloud',
 ];
 
-const OUTCOMES =
-  'Exit codes: 0 done, or nothing to do; 1 failed; 2 wrong usage; 3 still waiting; 4 refused; 130 Ctrl-C';
+const OUTCOMES = '0 done, or nothing to do; 1 failed; 2 wrong usage; 3 still waiting; 4 refused; 130 Ctrl-C';
+
+/** The exit codes of a command that only succeeds or fails. */
+const SIMPLE = '0 done; 1 failed; 2 wrong usage';
 
 const examples: Readonly<Record<string, readonly string[]>> = {
   init: [
@@ -62,84 +58,30 @@ const examples: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Commands whose targets are machines. */
-const aboutMachines: ReadonlySet<string> = new Set(['fence', 'release', 'diagnose']);
+const aboutMachines: ReadonlySet<string> = new Set(['fence', 'release', 'diagnose', 'report']);
 
-/** Commands that end with the outcome of a fence or a release. */
-const withOutcomes: ReadonlySet<string> = new Set(['fence', 'replay', 'sweep', 'release']);
+const exitCodes: Readonly<Record<string, string>> = {
+  fence: OUTCOMES,
+  replay: OUTCOMES,
+  sweep: OUTCOMES,
+  release: OUTCOMES,
+  init: '0 done; 1 no cluster answered; 2 wrong usage, or the file exists, or the Nodes name no machine',
+  diagnose:
+    '0 no pod waits; 1 no cluster answered; 2 wrong usage; 3 every wait ends by itself or with a fence; ' +
+    '4 a person has to act',
+  status:
+    '0 no Node is fenced; 1 a cluster did not answer; 2 wrong usage; 3 Nodes are fenced; 4 a fence needs a person',
+  doctor: '0 ready, also with warnings; 1 not ready; 2 wrong usage',
+  drill: '0 passed; 1 failed, or too slow, or not all removed; 2 wrong usage; 4 refused; 130 Ctrl-C',
+  demo: '0 ended as expected; 1 did not; 2 wrong usage',
+};
 
 /** Returns the text that follows the options of a command. */
 export const helpAfter = (command: string): string =>
   [
     ['', 'Examples:', ...(examples[command] ?? []).map((example) => `  ${example}`)],
     aboutMachines.has(command) ? ['', ...MACHINES] : [],
-    withOutcomes.has(command) ? ['', OUTCOMES] : [],
+    ['', `Exit codes: ${exitCodes[command] ?? SIMPLE}`],
   ]
     .flat()
     .join('\n');
-
-interface CompletedCommand {
-  readonly name: string;
-  readonly says: string;
-  /** The options, such as `--cloud`, with their descriptions. */
-  readonly options: readonly { readonly flag: string; readonly says: string }[];
-}
-
-const commandsIn = (root: Command): readonly CompletedCommand[] =>
-  root.commands.map((command) => ({
-    name: command.name(),
-    says: command.description(),
-    options: command.options.flatMap(({ long, description }) =>
-      typeof long === 'string' ? [{ flag: long, says: description }] : [],
-    ),
-  }));
-
-const flagsOf = ({ options }: CompletedCommand): string => options.map(({ flag }) => flag).join(' ');
-
-/** A word that begins with a hyphen is an option. Without a command, the shell completes commands, otherwise files. */
-const bash = (commands: readonly CompletedCommand[]): string => `_cloudfence() {
-  local word=\${COMP_WORDS[COMP_CWORD]} command= one
-  for one in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case $one in -*) ;; *) command=$one; break ;; esac
-  done
-  case $command in
-    '') COMPREPLY=($(compgen -W '${commands.map(({ name }) => name).join(' ')} --help --version' -- "$word")) ;;
-${commands.map((one) => `    ${one.name}) [[ $word == -* ]] && COMPREPLY=($(compgen -W '${flagsOf(one)}' -- "$word")) ;;`).join('\n')}
-  esac
-}
-complete -o default -F _cloudfence cloudfence
-`;
-
-const zsh = (
-  commands: readonly CompletedCommand[],
-): string => `(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }
-autoload -U +X bashcompinit && bashcompinit
-${bash(commands)}`;
-
-const quoted = (text: string): string => `'${text.replaceAll(/['\\]/g, String.raw`\$&`)}'`;
-
-const fish = (commands: readonly CompletedCommand[]): string =>
-  commands
-    .flatMap(({ name, says, options }) => [
-      `complete -c cloudfence -n __fish_use_subcommand -f -a ${name} -d ${quoted(says)}`,
-      ...options.map(
-        (option) =>
-          `complete -c cloudfence -n '__fish_seen_subcommand_from ${name}' -l ${option.flag.slice(2)} -d ` +
-          quoted(option.says),
-      ),
-    ])
-    .map((line) => `${line}\n`)
-    .join('');
-
-const shells: Readonly<Record<string, (commands: readonly CompletedCommand[]) => string>> = { bash, zsh, fish };
-
-export const shellNames: readonly string[] = Object.keys(shells);
-
-/**
- * Returns the script for one shell.
- * @throws InvalidInput if the shell is not supported
- */
-export const completionScript = (shell: string, root: Command): string => {
-  const script = Object.entries(shells).find(([name]) => name === shell)?.[1];
-  if (!script) throw new InvalidInput(`"${shell}" is not a supported shell: use one of ${shellNames.join(', ')}`);
-  return script(commandsIn(root));
-};

@@ -1,10 +1,11 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import { cloudNames } from '../app/clouds.ts';
-import { parseDuration } from '../config/schema.ts';
 import { shorten } from '../fencing/model/reason.ts';
 import { withSafeLines, type Terminal, readOutputOptions, reportFailure } from './answer.ts';
-import { completionScript, shellNames, helpAfter } from './help.ts';
+import { completionScript, scenarioNames, shellNames } from './completion.ts';
+import { helpAfter } from './help.ts';
+import { collect, nonEmpty, stageName, time } from './option-values.ts';
 import type { CapOptions } from './commands/cap.ts';
 import type { DemoOptions } from './commands/demo.ts';
 import type { DoctorOptions, StatusOptions } from './commands/diagnose.ts';
@@ -14,21 +15,6 @@ import type { ReleaseOptions } from './commands/run.ts';
 import type { ReportOptions } from './commands/report.ts';
 import type { SandboxOptions } from './commands/sandbox.ts';
 import type { CommonOptions } from './session.ts';
-
-const time = (text: string): number => {
-  const ms = parseDuration(text);
-  if (ms === null)
-    throw new InvalidArgumentError('write a number and ms, s, m, h or d, such as 90s, and at most 365d.');
-  return ms;
-};
-
-/**
- * Rejects an empty value of an option. A person never intends an empty value, even if a variable in a script is empty.
- */
-const nonEmpty = (text: string): string => {
-  if (text.trim() === '') throw new InvalidArgumentError('The value is empty: give a value, or omit the option.');
-  return text;
-};
 
 /**
  * Adds the options that commands share. Each command is loaded only when it runs, so that `--help` does not wait for a
@@ -189,8 +175,6 @@ const addKubeconfig = (root: Command, terminal: Terminal, done: Done): Command =
       done(await (await import('./commands/init.ts')).kubeconfig(options, terminal)),
     );
 
-const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, nonEmpty(text)];
-
 const addInit = (root: Command, terminal: Terminal, done: Done): Command =>
   root
     .command('init')
@@ -199,13 +183,7 @@ const addInit = (root: Command, terminal: Terminal, done: Done): Command =>
     .option('--context <name>', 'a context in the kubeconfig; may be repeated (default: the current one)', collect)
     .option('--all-contexts', 'look at every context of the kubeconfig')
     .option('--cloud <name>', 'the cloud to write for (default: the one of the Nodes)', nonEmpty)
-    .addOption(
-      new Option('--stage <name>', 'the stage to deploy').default('prod').argParser((text) => {
-        if (!/^[a-z0-9][a-z0-9-]{0,19}$/.test(text))
-          throw new InvalidArgumentError('write letters, digits, and hyphens.');
-        return text;
-      }),
-    )
+    .addOption(new Option('--stage <name>', 'the stage to deploy').default('prod').argParser(stageName))
     .addOption(
       new Option('--for <reader>', 'who reads the file: the deployed functions, or this CLI')
         .choices(['functions', 'cli'])
@@ -228,7 +206,7 @@ const addDemo = (root: Command, terminal: Terminal, done: Done): Command =>
     .command('demo')
     .description('show how Kubernetes handles a dead machine without and with Cloudfence')
     .option('--cloud <name>', `the cloud to simulate: ${cloudNames.join(', ')}`, cloudNames[0])
-    .option('--scenario <name>', 'the scenario: stopped, terminated, partition, return or node-gone', 'stopped')
+    .option('--scenario <name>', `the scenario: ${scenarioNames.join(', ')}`, 'stopped')
     .option('--seed <n>', 'the seed of the timing; the result stays the same', '1')
     .option('--without-mark', 'deny Cloudfence the permission to patch Nodes, so that you see the demo fail')
     .option('--json', 'print exactly one JSON object')

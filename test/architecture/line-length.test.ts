@@ -32,7 +32,6 @@ const LONGEST = 120;
 
 /** Lines that cannot be broken: regular expressions, and lines of another program. */
 const unbreakable = new Set([
-  'cli/help.ts: ${commands.map((one) => `    ${one.name}',
   'infra/serverless/slim-libraries.ts: module.exports = { ...fallback, fallback',
   "infra/serverless/slim-libraries.ts: const absent = () => { throw new Error('",
   'diagnosis/rules/mount-texts.ts: /is not ready for workloads|already atta',
