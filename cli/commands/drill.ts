@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { machineOfNode } from '../../diagnosis/by-name.ts';
 import type { DrillFacts } from '../../drill/checks.ts';
@@ -8,6 +7,7 @@ import type { DrillOptions, DrillResult, DrillTools } from '../../drill/tools.ts
 import { InvalidInput, InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { listSome } from '../../fencing/model/reason.ts';
 import { searchPorts } from '../../app/diagnose.ts';
+import { refuseUnwritable, writeOutput } from '../output-file.ts';
 import { type Terminal, INTERRUPTED, NEEDS_PERSON } from '../answer.ts';
 import { openCloudsOf, withSession, type CommonOptions, type Session } from '../session.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
@@ -98,9 +98,9 @@ const contentOf = (report: DrillReport, file: string): string =>
   file.endsWith('.json') ? `${JSON.stringify(drillJson(report), null, 2)}\n` : drillMarkdown(report);
 
 const print = async (report: DrillReport, { json, output }: DrillCommandOptions, { line }: Terminal): Promise<void> => {
-  if (output !== undefined) await writeFile(output, contentOf(report, output));
   if (json) line(JSON.stringify(drillJson(report)));
   else for (const text of drillLines(report)) line(text);
+  if (output !== undefined) await writeOutput(output, contentOf(report, output));
 };
 
 const refuseUnknownForm = ({ output }: DrillCommandOptions): void => {
@@ -122,6 +122,7 @@ const runDrill = async (
   terminal: Terminal,
   giveUp: AbortController,
 ): Promise<number> => {
+  if (options.output !== undefined) await refuseUnwritable(options.output);
   const { machine, cluster, node } = await locate(options, session);
   await openCloudsOf([machine], session);
   const { clusters: openClusters, openedCloud, ports, policy } = session;

@@ -2,7 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { kubeConfigsIn, linkFromFiles } from '../../app/connect-cluster.ts';
 import { readEnvironment } from '../../config/environment.ts';
-import { describeUnreadable, kubeconfigFiles } from '../../config/settings.ts';
+import { kubeconfigFiles } from '../../config/settings.ts';
+import { unwritableFile } from '../output-file.ts';
 import { type Survey, survey } from '../survey.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import { shellWord } from '../../providers/stage.ts';
@@ -55,15 +56,18 @@ const absolutePaths = (list: string): string =>
 
 /** An existing file may contain a person's changes. */
 const write = async (file: string, text: string, force: boolean): Promise<void> => {
-  await mkdir(path.dirname(file), { recursive: true });
+  try {
+    await mkdir(path.dirname(file), { recursive: true });
+  } catch (cause) {
+    throw unwritableFile(file, cause);
+  }
   try {
     await writeFile(file, text, { flag: force ? 'w' : 'wx' });
   } catch (cause) {
     const exists = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST';
+    if (!exists) throw unwritableFile(file, cause);
     throw new InvalidInput(
-      exists
-        ? `${file} exists already: give --force to replace it, another file with --output, or --dry-run to see the text`
-        : describeUnreadable(file, 'the file', cause).replace('cannot be read', 'cannot be written'),
+      `${file} exists already: give --force to replace it, another file with --output, or --dry-run to see the text`,
       { cause },
     );
   }

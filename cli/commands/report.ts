@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { readEnvironment } from '../../config/environment.ts';
 import { loadWithoutClusters } from '../../config/settings.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
@@ -8,6 +7,7 @@ import { makeVisible } from '../../report/markup.ts';
 import { reportMarkdown } from '../../report/markdown.ts';
 import { reportPage } from '../../report/page.ts';
 import { objectsToRead, type Report, requireSome, selected, type ReportFilter } from '../../report/select.ts';
+import { writeOutput } from '../output-file.ts';
 import type { Terminal } from '../answer.ts';
 import { incidentFolder, isAddress, openPlace } from '../incident-place.ts';
 
@@ -72,16 +72,6 @@ const gather = async (
   return { wanted, where: source.where, made, incidents: selected(incidents, wanted), read: incidents, damaged };
 };
 
-const save = async (file: string, text: string): Promise<void> => {
-  try {
-    await writeFile(file, text);
-  } catch (cause) {
-    throw new InvalidInput(`${file} cannot be written: ${cause instanceof Error ? cause.message : 'unknown'}`, {
-      cause,
-    });
-  }
-};
-
 /** Reports what happened, from the stored incidents. Contacts no cluster. Reports objects that cannot be read. */
 export const report = async (
   target: string | undefined,
@@ -99,7 +89,7 @@ export const report = async (
   const text = write(told);
   if (file === null) line(text.trimEnd());
   else {
-    await save(file, text);
+    await writeOutput(file, text);
     line(`${file}: ${told.incidents.length === 1 ? '1 incident' : `${told.incidents.length} incidents`}`);
   }
   return 0;

@@ -79,6 +79,11 @@ const mistakes: readonly (readonly [readonly string[], RegExp])[] = [
   [['replay', '@huge'], /the event cannot be replayed/],
   [['replay', '@deep'], /the event cannot be replayed/],
   [['replay', '@nobodys.json'], /the event cannot be replayed/],
+  [['init', '-o', '@empty/stage.yml'], /stage\.yml cannot be written: a part of its path is a file: name another/],
+  [
+    ['drill', '--node', 'none', '--output', '@none/drill.md'],
+    /none\/drill\.md cannot be written: its folder does not exist: create it/,
+  ],
   [['sweep', '--timeout', 'soon'], /--timeout <time>.*such as 90s/],
   [['sweep', '--nonsense'], /unknown option '--nonsense'/],
   [['explode'], /unknown command 'explode'/],
@@ -107,6 +112,13 @@ describe('a user error', () => {
       });
     },
   );
+});
+
+it('a report that cannot be written names the file and the remedy', async () => {
+  expect(await cli(['report', '--from', '@folder', '-o', '@none/report.html'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/none\/report\.html cannot be written: its folder does not exist: create it/),
+  });
 });
 
 it('an event that no cloud understands is assigned to no cloud', async () => {
