@@ -56,7 +56,7 @@ it('offers the scenarios of the demo and the commands of the sandbox, and no oth
   expect(await offered('demo', '--scenario', '')).toEqual(scenarios.map(({ name }) => name));
   const commands = PRACTICE_HELP.map((line) => line.split(' ')[0]);
   const inTerminal = await offered('sandbox', '');
-  expect([...inTerminal, 'quit'].toSorted()).toEqual([...commands, 'help'].toSorted());
+  expect(new Set([...inTerminal, 'quit'])).toEqual(new Set([...commands, 'help']));
 });
 
 it('fish knows which options take a value, and which values', async () => {
