@@ -37,6 +37,7 @@ const elsewhere: Seen = { status: 'in-use', at: ['i-abcd2222'] };
 
 describe('the evidence of volumes about a machine that EC2 does not know', () => {
   it.each<readonly [string, readonly Seen[], Witness]>([
+    ['no volume at all', [], 'none'],
     ['free', [free], 'released'],
     ['in use elsewhere', [elsewhere], 'released'],
     ['free, and in use elsewhere', [free, elsewhere], 'released'],

@@ -288,6 +288,7 @@ describe('a witness', () => {
     const unknown = [`${disk}x`, free.replace(/subscriptions\/[^/]+/, 'subscriptions/another'), 'vol-1'];
     forget(world, machine);
     const ask = (disks: readonly string[]) => cloudOf(world).witness(machine, disks, patient());
+    expect(await ask([])).toBe('none');
     expect(await ask([...unknown, free, disk])).toBe('held');
     expect(await ask([free, elsewhere])).toBe('released');
     for (const one of unknown) expect(await ask([one, free, elsewhere])).toBe('none');
