@@ -29,7 +29,7 @@ const claimGoing = async (
   return claims.map((claim) => ifFound(claim)).find((claim) => claim?.deleting) ?? null;
 };
 
-/** The reason of the events of the three controllers (pkg/controller/statefulset, pkg/controller/controller_utils.go). */
+/** The reason in Events of the three controllers (pkg/controller/statefulset, pkg/controller/controller_utils.go). */
 const FAILED = 'FailedCreate';
 
 /** Returns null if no pod is missing. */

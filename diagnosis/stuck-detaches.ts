@@ -20,7 +20,7 @@ interface DetachSources {
 
 type Found = Omit<DetachFacts, 'now' | 'disk' | 'diskId'>;
 
-/** Nothing shows who uses a volume without a claim. Its attachment is stuck only if somebody has asked for its detach. */
+/** Nothing shows who uses a volume without a claim. Its attachment is stuck only if its detach was requested. */
 const isWanted = ({ attachment, volume, location }: Found, pods: readonly PodView[]): boolean => {
   const claim = ifFound(volume)?.claim ?? null;
   if (claim === null)

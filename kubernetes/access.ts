@@ -139,7 +139,7 @@ const FRESH_FOR_MS = 5_000;
 /** The shortest time between two attempts to read the access that no 401 demands, in ms. */
 const RETRIED_AFTER_MS = 30_000;
 
-/** The access has to arrive within this time (ms). Otherwise, later requests would wait for the same renewal for ever. */
+/** The access has to arrive within this time (ms). Otherwise, later requests would wait for it for ever. */
 const OPENS_WITHIN_MS = 20_000;
 
 /** @throws Unavailable if the access does not arrive in time, and what `open` throws */

@@ -98,7 +98,7 @@ export interface Ledger {
    */
   readonly reserve: (access: LedgerAccess, wanted: CapReservation) => Promise<Admission>;
   /**
-   * Records that the fence of the machine's boot is finished. Writes nothing if the ledger has no such unfinished fence.
+   * Records that the fence of the machine's boot is finished. Writes nothing if the ledger has no such open fence.
    */
   readonly conclude: (access: LedgerAccess, ended: EndedFence) => Promise<void>;
   /**

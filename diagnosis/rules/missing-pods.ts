@@ -72,7 +72,7 @@ const texts: readonly RefusalText[] = [
     sign: /exceeded quota: ([^,]+)|failed quota: ([^:]+)/,
     next: ({ namespace }, quota) => [
       `kubectl -n ${namespace} describe resourcequota ${quota}      # raise it, or free what it counts`,
-      `claims of pods that are gone still count: kubectl -n ${namespace} get pvc. Look at the data before you delete one`,
+      `claims of pods that are gone still count: kubectl -n ${namespace} get pvc. Check the data before you delete one`,
     ],
   },
   {

@@ -131,8 +131,8 @@ const texts: readonly MountText[] = [
     'mount-failed',
     'The driver and the kubelet do not use the same folder of the Node.',
     [
-      "compare the kubelet's --root-dir with the folder in the values of the driver: k0s, MicroK8s, and others do not " +
-        'use /var/lib/kubelet',
+      "compare the kubelet's --root-dir with the folder in the values of the driver: k0s, MicroK8s, and others do " +
+        'not use /var/lib/kubelet',
     ],
     { confidence: 'likely' },
   ),

@@ -184,7 +184,9 @@ const withoutPopulator = ({ events, namespace, name }: PvcView, { waits }: Claim
   const told = events.find(({ reason }) => reason === 'UnrecognizedDataSourceKind');
   if (!told) return null;
   return cause('no-provisioner', 'proved', 'by-person', {
-    says: 'The claim names a data source of a kind that no populator in this cluster serves, so nothing fills the volume.',
+    says:
+      'The claim names a data source of a kind that no populator in this cluster serves, so nothing fills the ' +
+      'volume.',
     proof: [firstLine(told.says)],
     waits: `${waits} ← a VolumePopulator.`,
     next: [
@@ -261,7 +263,9 @@ export const causeBeforeBinding = ({ pod }: Situation, claim: PvcView, wait: Cla
   return cause(found.kind, 'proved', 'by-person', {
     says: found.says,
     proof: [firstLine(says)],
-    waits: `${wait.waits} ← scheduler ← ${found.kind === 'node-full' ? 'a Node with a free slot' : 'a volume that fits'}.`,
+    waits:
+      `${wait.waits} ← scheduler ← ` +
+      `${found.kind === 'node-full' ? 'a Node with a free slot' : 'a volume that fits'}.`,
     next: found.next,
   });
 };

@@ -59,8 +59,8 @@ export const unreachable = (location: NodeLocation, situation: Situation, facts:
 export const taintedWhileRunning = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause =>
   cause('machine-unreachable', 'proved', 'by-person', {
     says:
-      `${location.nodeName} works and its machine runs, but somebody has told Kubernetes that it is off. As soon as no ` +
-      `pod wants ${whatIsThere(situation)} there, Kubernetes detaches it, even if it is still mounted.`,
+      `${location.nodeName} works and its machine runs, but somebody has told Kubernetes that it is off. As soon as ` +
+      `no pod wants ${whatIsThere(situation)} there, Kubernetes detaches it, even if it is still mounted.`,
     proof: [
       ...proofOf(location, situation, facts),
       `${location.nodeName} has the taint ${OUT_OF_SERVICE}, which says that its machine is off`,

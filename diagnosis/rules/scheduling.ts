@@ -118,7 +118,7 @@ export const readWriteOncePodInUse: CauseRule = ({ pod, others }) => {
   });
 };
 
-/** Since 1.36, the scheduler no longer names the taint (plugins/tainttoleration: "node(s) had untolerated taint(s)"). */
+/** Since 1.36, the scheduler does not name the taint (plugins/tainttoleration: "node(s) had untolerated taint(s)"). */
 const UNNAMED_TAINT = /had untolerated taint\(s\)/;
 
 /** If a person removes a taint of Cloudfence or of a driver by hand, a fence ends, or the pod waits on that Node. */

@@ -112,8 +112,8 @@ const cutOff: DetachRule = (facts) => {
       `repair ${attachment.node}: its kubelet then unmounts the volume, and Kubernetes detaches it`,
       `or stop ${machine} in its cloud, then: cloudfence fence ${attachment.node}`,
       attachment.deletingSince === null
-        ? 'do one of the two soon: Kubernetes detaches the disk by force six minutes after its last pod has gone, even ' +
-          'from a machine that writes to it'
+        ? 'do one of the two soon: Kubernetes detaches the disk by force six minutes after its last pod has gone, ' +
+          'even from a machine that writes to it'
         : 'do one of the two now: Kubernetes already detaches the disk, although nothing shows that the machine is off',
       'start no other pod with this volume before',
     ],

@@ -95,8 +95,8 @@ export const timing = {
    */
   clocksDiffer: 60_000,
   /**
-   * The maximum difference between the clock of a person's computer and those of the functions. A command does not trust
-   * a time that another process has written until then, unless it has waited for the same time itself.
+   * The maximum difference between the clock of a person's computer and those of the functions. A command does not
+   * trust a time that another process has written until then, unless it has waited for the same time itself.
    */
   personsClock: 10 * 60_000,
   /** A machine that is `stopping` for longer than this causes an alarm. */

@@ -86,12 +86,13 @@ const whatStays = ({ name, taints, untaint }: NodeFacts): string =>
     : '';
 
 /**
- * Returns how long (ms) controllers may still act on a cached taint. Another process may have removed the taint, and its
- * clock differs from this one. So the time in the record counts only after the largest difference of the clocks. A
- * release may also wait by itself from the look that shows no taint of ours.
+ * Returns how long (ms) controllers may still act on a cached taint. Another process may have removed the taint, and
+ * its clock differs from this one. So the time in the record counts only after the largest difference of the clocks. A
+ * release may also wait by itself from the look that shows no taint of ours. A dry run says how long the functions
+ * wait.
  */
-const settlesIn = ({ request, memory, now }: View, removed: number): number => {
-  const differ = request.intent === 'release' ? timing.personsClock : timing.clocksDiffer;
+const settlesIn = ({ request, policy, memory, now }: View, removed: number): number => {
+  const differ = request.intent === 'release' && !policy.dryRun ? timing.personsClock : timing.clocksDiffer;
   const since = memory.untaintedSince ?? Infinity;
   return Math.min(since - now.mono, removed + differ - now.wall) + timing.settle;
 };

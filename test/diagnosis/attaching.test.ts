@@ -163,7 +163,7 @@ describe('what the driver answers', () => {
       'rpc error: code = Internal desc = ERROR CODE: OperationNotAllowed: The maximum number of data disks allowed to be attached to a VM of this size is 4.',
     ],
     ['detach-pending', 'Attach volume failed: ERROR CODE: AttachDiskWhileBeingDetached: Cannot attach data disk'],
-    // azuredisk-csi-driver: pkg/azuredisk/azure_controller_common.go, and pkg/azuredisk/controllerserver.go before batches
+    // azuredisk-csi-driver: pkg/azuredisk/azure_controller_common.go, before batches controllerserver.go
     [
       'attach-limit',
       'rpc error: code = Internal desc = could not find enough disk luns(current: 0) for diskMap(map[], len=1), diskURI(d)',

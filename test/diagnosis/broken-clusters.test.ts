@@ -21,8 +21,8 @@ import {
 } from './scenes.ts';
 
 /**
- * Clusters that an expert was asked about before the diagnosis was. Each row has the expert's answer: the cause, what the
- * answer has to say, and what it must not advise.
+ * Clusters that an expert was asked about before the diagnosis was. Each row has the expert's answer: the cause, what
+ * the answer has to say, and what it must not advise.
  */
 
 const APP = 'pod/default/app';

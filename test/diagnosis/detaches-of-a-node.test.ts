@@ -36,7 +36,7 @@ describe('diagnose node/… without a pod that waits', () => {
     expect(await causeAt(world, node)).toMatchObject({ kind: 'driver-missing-on-holder', confidence: 'proved' });
   });
 
-  it('a Node that is cut off: its guest may still write, and Kubernetes detaches the disk after six minutes', async () => {
+  it('a Node that is cut off: its guest may write, and Kubernetes detaches the disk after six minutes', async () => {
     const { world, node } = twoNodes();
     addPod(world, 'app', node);
     settle(world);

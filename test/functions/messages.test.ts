@@ -16,3 +16,14 @@ it('a message that breaks its reader counts as unreadable, and the error says th
     ],
   });
 });
+
+it.each([
+  [false, 'wanted', true],
+  [true, null, true],
+  [false, null, false],
+] as const)('dryRun of an own message %j, and of its delivery %j: the run is dry: %j', (own, asked, expected) => {
+  const sent = { cloudfence: 'look-again', machine: 'i-1', hops: 1, because: 'x', event: null, eventAt: null };
+  const read = { hints: [], faults: [], ignored: [], ...(asked && { dryRun: asked }) };
+  const message = parseMessage('m-1', JSON.stringify({ ...sent, dryRun: own }), () => read);
+  expect(message.items).toMatchObject([{ machine: 'i-1', dryRun: expected }]);
+});

@@ -271,7 +271,7 @@ describe('a message that failed', () => {
     ]);
   });
 
-  it('is a dead letter with its reason at the last delivery, before the queue makes it one without a reason', async () => {
+  it('is a dead letter with its reason at the last delivery, before the queue makes it one without', async () => {
     const { install, receive } = failing();
     expect(await receive(MOST_DELIVERIES)).toEqual(again());
     expect(install.dead).toEqual([

@@ -311,7 +311,7 @@ it('is returned after a failure', async () => {
   expect(await deliver(install, entryOf(world))).toEqual({ status: 503 });
 });
 
-it('a message is a dead letter with its reason at the last delivery, before Pub/Sub makes it one without a reason', async () => {
+it('a message is a dead letter with its reason at the last delivery, before Pub/Sub makes it one without', async () => {
   const { world, install } = stage();
   install.outage.compute = true;
   const pushed = pushOf(keys, entryOf(world));
