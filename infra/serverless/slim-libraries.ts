@@ -182,6 +182,7 @@ const slimAzure: Plugin = {
 const APIS: readonly string[] = [
   'AppsV1Api',
   'AuthorizationV1Api',
+  'BatchV1Api',
   'CoordinationV1Api',
   'CoreV1Api',
   'CustomObjectsApi',
