@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { StepResult } from '../model/cluster.ts';
-import { asCloudfenceError } from '../model/errors.ts';
+import { asCloudfenceError, type CloudfenceError } from '../model/errors.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import type { Outcome, StepReport } from '../model/outcome.ts';
 import { type Permit, permitUntil } from '../model/permit.ts';
@@ -133,6 +133,9 @@ export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
       const command = nextCommand(state, ports.clock.now());
       if (command.do === 'finish') return command.outcome;
       const result = await executeCommand(command, state, ports);
+      // Each later call would fail at once, a pause included, so the run would not end before its deadline.
+      if (result.to === 'failed' && ports.signal.aborted)
+        return outcomeOf(interrupted(state, result.error), ports.clock.now());
       state = reduce(state, command, result, ports.clock.now());
       ports.observe(command, result, state);
     }
@@ -144,6 +147,12 @@ export const run = async (start: RunState, ports: Ports): Promise<Outcome> => {
     );
   }
 };
+
+/** Returns the state of a run whose invocation has ended. An ending that was reached before stays. */
+const interrupted = (state: RunState, error: CloudfenceError): RunState => ({
+  ...state,
+  ending: state.ending ?? failedEnding(error),
+});
 
 /** How long (ms) a command that began before the run's deadline may last after it. */
 const OVERTIME_MS = 1_000;

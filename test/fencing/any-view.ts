@@ -81,7 +81,7 @@ const anyRecord: fc.Arbitrary<FenceRecord> = fc
     bootID: mostly('boot-a', 'boot-b'),
     outOfService: fc.constantFrom('ours' as const, 'foreign' as const, 'unsupported' as const),
     lease: fc.constantFrom(ago(20_000), ago(3_000)),
-    released: maybe(fc.constantFrom(ago(60_000), ago(1_000))),
+    released: maybe(fc.constantFrom(ago(700_000), ago(60_000), ago(1_000))),
     recurring: mostly<readonly string[]>([], ['default/its-owner']),
     renewed: maybe(
       fc.constantFrom({ lease: ago(20_000), seen: ago(660_000) }, { lease: ago(3_000), seen: ago(1_000) }),
@@ -182,6 +182,7 @@ const anyMemory: fc.Arbitrary<Partial<Memory>> = fc.record({
   witness: fc.constantFrom(null, 'released' as const, 'held' as const, 'none' as const),
   lease: fc.constantFrom(undefined, ago(20_000), ago(3_000)),
   leaseSince: mostly<number | null>(-29_000, null, 900),
+  untaintedSince: mostly<number | null>(null, -29_000, -31_000),
   unwanted: fc.constantFrom(
     new Map([
       ['a-driver^disk-1', -60_000],

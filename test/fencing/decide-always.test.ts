@@ -105,7 +105,7 @@ it('a VolumeAttachment is deleted only if it is this machine’s, unwanted, and 
     const source = volume?.attachment?.source;
     return !cluster.nameTaken && !wanted && ['m-1', null].includes(source ? machineOf(source) : null);
   };
-  expect(always(is('delete-attachment'), allowed)).toBeGreaterThan(runsOf(20));
+  expect(always(is('delete-attachment'), allowed)).toBeGreaterThan(runsOf(5));
 });
 
 it('a disk is detached only from this machine, for a PersistentVolume of the Node, and never if it must stay', () => {

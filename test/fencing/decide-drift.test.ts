@@ -26,6 +26,13 @@ describe('a fence whose generation is not that of the machine any more', () => {
   ])('%s', (_, change, lease, expected) => {
     expect(said(fencing({ lease }, { machine: machine(change) }))).toBe(expected);
   });
+  it.each([
+    ['continues if the cloud names the boot only now', ago(20_000), 'delete-pod'],
+    ['begins again if the kubelet has renewed its Lease since', ago(19_000), 'mark'],
+  ])('that drifted when it began %s', (_, lease, expected) => {
+    const drifted = marked({ generation: 'operation-1', generationDrifts: true });
+    expect(said(fencing({ node: drifted, lease }))).toBe(expected);
+  });
   it('is known to be removed by hand, although a generation that drifts has changed since', () => {
     const drifted = machine({ generation: 'operation-2', generationDrifts: true });
     expect(said(view({ machine: drifted, remembered: record() }))).toBe('set-tombstone');

@@ -519,6 +519,7 @@ describe('a release by hand', () => {
     ['trusts an older time of another process', release(lifted(630_000)), 'release-node'],
     ['waits for 30 s itself instead', release(lifted(0, 29_999)), 'wait controllers-settling'],
     ['needs no longer than these 30 s', release(lifted(0, 30_000)), 'release-node'],
+    ['waits for 30 s itself if another clock is far ahead', release(lifted(-700_000, 0)), 'wait controllers-settling'],
     ['needs no longer if another clock is far ahead', release(lifted(-700_000, 30_000)), 'release-node'],
     ['never fences', release(view()), 'released released'],
     [

@@ -534,3 +534,11 @@ describe('runs for several machines', () => {
     ]);
   });
 });
+
+it('a run ends when its invocation ends, and does not try again until its deadline', async () => {
+  const clock = steppingClock();
+  const signal = AbortSignal.abort(new Unavailable('the invocation has ended'));
+  const outcome = await run(begun({ deadline: 600_000 }), portsThat({ clock, signal }));
+  expect(outcome).toMatchObject({ outcome: 'failed', reason: { says: 'the invocation has ended' } });
+  expect(clock.now().mono).toBeLessThan(5_000);
+});

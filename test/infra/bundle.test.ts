@@ -96,7 +96,7 @@ describe('a bundle of schemas', () => {
 describe('a bundle', () => {
   it('is rejected for an API whose models it would lack', async () => {
     await expect(bundleFunction(root, 'test/infra/entries/unnamed-api.ts', folder)).rejects.toThrow(
-      'BatchV1Api is bundled without its models',
+      'NetworkingV1Api is bundled without its models',
     );
   });
 

@@ -1,2 +1,2 @@
 /** A stand-in for a handler that uses an API whose models the bundle does not keep. */
-export { BatchV1Api } from '@kubernetes/client-node/dist/gen/index.js';
+export { NetworkingV1Api } from '@kubernetes/client-node/dist/gen/index.js';
