@@ -1,7 +1,7 @@
 import { duration, tickText, ticks } from './words.ts';
 import { kubernetesAlone, type Remedy } from './figures.ts';
 import { html, type Markup, ownText, styleElement, textOf, chartStyle, colors } from './markup.ts';
-import { type Phase, type Timeline, tookOf } from './timeline.ts';
+import { isProvenOff, type Phase, type Timeline, tookOf } from './timeline.ts';
 
 /**
  * The timeline of one incident as SVG. The upper part shows the phases. The lower part compares the incident with the
@@ -114,7 +114,7 @@ const phaseRow = (layout: Layout, scale: Scale, { start }: Timeline, phase: Phas
     return rowOf(layout, { label, value: says, note: '', bars, known: false }, top);
   }
   const took = tookOf(phase);
-  const bars = bar(layout, scale, top, takes, (from ?? at) - start, at - start);
+  const bars = bar(layout, scale, top, takes, Math.min(from ?? at, at) - start, at - start);
   const note = took === null ? '' : `+${duration(took)}`;
   return rowOf(layout, { label, value: duration(at - start), note, bars, known: true }, top);
 };
@@ -195,23 +195,32 @@ const remedyRows = (layout: Layout, scale: Scale, timeline: Timeline, top: numbe
     remedyRow(layout, scale, remedy, actedAt(timeline), top + index * layout.row),
   );
 
-const draw = (timeline: Timeline, layout: Layout): Drawing => {
-  const { recovery, start, end } = timeline;
-  const span = Math.max(100, end - start);
-  const detail = scaleOf(layout, span * 1.02);
+/** Draws what Kubernetes does without Cloudfence, on a smaller scale. */
+const comparison = (timeline: Timeline, layout: Layout, span: number): readonly Markup[] => {
+  const { phasesEnd, wholeTop, bottom } = placesOf(layout, timeline.recovery.length);
   const whole = scaleOf(layout, Math.max(SHORTEST_SCALE, span * 1.05));
-  const { phasesTop, phasesEnd, wholeTop, bottom } = placesOf(layout, recovery.length);
-  const parts: readonly Markup[] = [
-    headings(layout, 18),
-    axis(layout, detail, phasesTop, phasesEnd - phasesTop),
-    ...recovery.map((phase, index) => phaseRow(layout, detail, timeline, phase, phasesTop + index * layout.row)),
+  return [
     funnel(layout, whole, span, phasesEnd + 2, wholeTop - AXIS + 4),
     heading(layout, 'Beside Kubernetes alone', wholeTop - AXIS - 12),
     axis(layout, whole, wholeTop, bottom - wholeTop),
     ownRow(layout, whole, timeline, wholeTop),
     ...remedyRows(layout, whole, timeline, wholeTop + layout.row),
   ];
-  return { height: bottom + 6, body: html`${parts}` };
+};
+
+const draw = (timeline: Timeline, layout: Layout): Drawing => {
+  const { recovery, start, end } = timeline;
+  const span = Math.max(100, end - start);
+  const detail = scaleOf(layout, span * 1.02);
+  const { phasesTop, phasesEnd, bottom } = placesOf(layout, recovery.length);
+  const compared = isProvenOff(timeline);
+  const parts: readonly Markup[] = [
+    headings(layout, 18),
+    axis(layout, detail, phasesTop, phasesEnd - phasesTop),
+    ...recovery.map((phase, index) => phaseRow(layout, detail, timeline, phase, phasesTop + index * layout.row)),
+    ...(compared ? comparison(timeline, layout, span) : []),
+  ];
+  return { height: (compared ? bottom : phasesEnd) + 6, body: html`${parts}` };
 };
 
 const spoken = ({ start, recovery }: Timeline): string => {

@@ -10,6 +10,7 @@ import {
   type Phase,
   type PhaseName,
   type Timeline,
+  isProvenOff,
   timelineOf,
   tookOf,
 } from './timeline.ts';
@@ -64,10 +65,12 @@ const swatch = (kind: string, says: string): Markup =>
     >${says}
   </li>`;
 
-const legend = html`<ul class="legend">
-  ${swatch('unnoticed', 'nobody acts yet')}${swatch('cloudfence', 'Cloudfence')}
-  ${swatch('kubernetes', 'Kubernetes and the driver')}${swatch('alone', 'without Cloudfence, measured')}
-</ul>`;
+const legend = (compared: boolean): Markup =>
+  html`<ul class="legend">
+    ${swatch('unnoticed', 'nobody acts yet')}${swatch('cloudfence', 'Cloudfence')}
+    ${swatch('kubernetes', 'Kubernetes and the driver')}
+    ${compared ? swatch('alone', 'without Cloudfence, measured') : null}
+  </ul>`;
 
 const caption = html`<figcaption>
   Below: the volume attached to another Node, measured on Kubernetes ${kubernetesAlone.kubernetes} on
@@ -259,6 +262,7 @@ const part = (open: boolean, title: string, about: string, body: Markup | null):
  */
 export const incidentSection = (incident: Incident, at: number, open: boolean): Markup => {
   const timeline = timelineOf(incident);
+  const compared = isProvenOff(timeline);
   const { proofs, steps, triggers, ends, pods, volumes } = incident;
   const held = `${count(pods.length, 'pod')}, ${count(volumes.length, 'volume')}`;
   const answers = `${count(proofs.length, 'live answer')} of the cloud`;
@@ -269,7 +273,7 @@ export const incidentSection = (incident: Incident, at: number, open: boolean): 
     </div>
     <p class="story">${name(describeIncident(incident))}</p>
     ${tiles(incident)}
-    <figure>${timelineCharts(timeline)}${legend}${caption}</figure>
+    <figure>${timelineCharts(timeline)}${legend(compared)}${compared ? caption : null}</figure>
     ${facts(incident)} ${phaseTable(at, timeline)} ${part(open, 'Steps', String(steps.length), stepTable(at, incident))}
     ${part(open, 'Proofs', answers, items(proofs.map(proofItem(at)), 'answers'))}
     ${part(open, 'Who asked', String(triggers.length), items(triggers.map(triggerItem(at)), 'times'))}

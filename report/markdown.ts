@@ -14,7 +14,7 @@ import {
 } from './words.ts';
 import { plain } from './markup.ts';
 import type { Report } from './select.ts';
-import { beganAt, between, epochMs, timelineOf, tookOf } from './timeline.ts';
+import { beganAt, between, epochMs, isProvenOff, timelineOf, tookOf } from './timeline.ts';
 
 /** The report as Markdown, for a ticket, a chat, or a terminal. */
 
@@ -146,7 +146,7 @@ const incidentPart = (incident: Incident): readonly string[] => [
     .map(([what, value]) => `- ${what}: ${plain(value)}`)
     .join('\n'),
   phasePart(incident),
-  aloneLine(),
+  ...(isProvenOff(timelineOf(incident)) ? [aloneLine()] : []),
   ...stepsPart(incident),
   ...proofsPart(incident),
 ];

@@ -102,6 +102,11 @@ const unknown = (why: string): Missing => ({ says: 'not known', why });
 const unseen = (why: string): Missing => ({ says: 'not observed', why });
 const none = (why: string): Missing => ({ says: 'did not happen', why });
 
+const missingOff = ({ proofs }: Incident): Missing =>
+  proofs.at(-1)?.power === 'running'
+    ? none('the cloud says that the machine runs')
+    : unknown('the cloud does not say since when');
+
 const missingEvent = ({ triggers }: Incident): Missing => {
   if (triggers.some(({ kind }) => kind === 'event')) return unknown('the event names no time');
   return none(triggers.some(({ kind }) => kind === 'sweep') ? 'a sweep found the machine' : 'a person asked');
@@ -139,7 +144,7 @@ const sightingOf = (incident: Incident): Missing => {
 };
 
 const missing: Readonly<Record<PhaseName, (incident: Incident) => Missing>> = {
-  off: () => unknown('the cloud does not say since when'),
+  off: missingOff,
   event: missingEvent,
   received: () => unknown('it is not recorded'),
   proven: () => none('the cloud never said that the machine is off'),
@@ -187,16 +192,25 @@ const behindOf = (incident: Incident, phase: PhaseName): readonly PhaseSource[] 
   return behind.index < 0 ? [] : [behind];
 };
 
+/**
+ * Returns when the phase before this one was reached, or null if that is not known. The event of a stop can be older
+ * than the power-off: nobody waits for its delivery before the machine is off.
+ */
+const beginOf = (incident: Incident, phase: PhaseName, at: number | null): number | null => {
+  const before = phaseRules[phase].follows.map((one) => timeOf(incident, one)).filter((time) => time !== null);
+  const possible = phase === 'received' ? before.filter((time) => at !== null && time <= at) : [];
+  return possible.length > 0 ? Math.max(...possible) : (before[0] ?? null);
+};
+
 const phaseOf = (incident: Incident, phase: PhaseName): Phase => {
-  const { label, takes, follows } = phaseRules[phase];
+  const { label, takes } = phaseRules[phase];
   const at = timeOf(incident, phase);
-  const from = follows.map((one) => timeOf(incident, one)).find((time) => time !== null) ?? null;
   return {
     name: phase,
     label,
     takes,
     at,
-    from,
+    from: beginOf(incident, phase, at),
     missing: at === null ? missing[phase](incident) : null,
     behind: behindOf(incident, phase),
   };
@@ -236,6 +250,13 @@ export const timelineOf = (incident: Incident): Timeline => {
     after: (incident.state === 'would-fence' ? AFTER_SHADOW : AFTER).map((phase) => phaseOf(incident, phase)),
   };
 };
+
+/**
+ * Returns whether the machine was ever proven off. Until then its guest may write, so no remedy without Cloudfence is
+ * offered for comparison.
+ */
+export const isProvenOff = ({ recovery }: Timeline): boolean =>
+  recovery.some(({ name, at }) => name === 'proven' && at !== null);
 
 /**
  * Returns how long a phase took, or null if that is not known. Returns 0 if the clocks differ so much that the result

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Incident } from '../../incidents/incident.ts';
 import { reportJson } from '../../report/json.ts';
 import { reportMarkdown } from '../../report/markdown.ts';
 import { reportPage } from '../../report/page.ts';
@@ -51,6 +52,48 @@ describe('the page of one incident', () => {
   it('loads nothing and runs nothing', () => {
     expect(page).toContain('default-src &#39;none&#39;'.replaceAll('&#39;', "'"));
     expect(page).not.toMatch(/<script|<link rel="stylesheet|\shref="(?!#|data:,)|\ssrc=|@import|url\((?!#)/);
+  });
+});
+
+describe('the page of an incident whose event is older than the power-off', () => {
+  const early = withPhases(released, 'early', {
+    event: -25,
+    received: 3,
+    proven: 3.1,
+    marked: 3.2,
+    podsDeleted: 3.3,
+    attachmentsGone: 9,
+    disksFreed: 9,
+    fenced: 9.1,
+  });
+
+  it('counts the wait for the first look from the power-off', () => {
+    expect(wordsOf(reportPage(reportOf([early])))).toMatch(/Cloudfence looks \S+ 28\.0 s 3\.00 s/);
+    expect(reportMarkdown(reportOf([early]))).toMatch(/\| Cloudfence looks \| \S+ \| 28\.0 s \| 3\.00 s \|/);
+  });
+
+  it('draws the event at its own time', () => {
+    const rows = reportPage(reportOf([early])).split('<text class="label"');
+    const xOf = (label: string): number =>
+      Number(/class="unnoticed"\s+x="([^"]+)"/.exec(rows.find((row) => row.includes(`>${label}<`)) ?? '')?.[1]);
+    expect(xOf('Event')).toBeLessThan(xOf('Machine off'));
+    expect(xOf('Machine off')).toBe(xOf('Cloudfence looks'));
+  });
+});
+
+describe('the page of a machine that runs', () => {
+  const runs: Incident = {
+    ...refused,
+    phases: { ...refused.phases, off: null, proven: null },
+    proofs: released.proofs.slice(-1),
+  };
+
+  it('says that it runs, and offers no remedy that would let two machines write', () => {
+    const words = wordsOf(reportPage(reportOf([runs])));
+    expect(words).toContain('Machine off did not happen: the cloud says that the machine runs');
+    expect(words).not.toContain('Kubernetes alone');
+    expect(words).not.toContain('without Cloudfence');
+    expect(reportMarkdown(reportOf([runs]))).not.toContain('Without Cloudfence');
   });
 });
 
