@@ -19,7 +19,7 @@ import { nameOf } from './rules/rule.ts';
 import { causeOfStuckDetach } from './rules/stuck-detach.ts';
 import { causeWithoutPod } from './rules/unused-storage.ts';
 import { detachTree, gatherStuckDetaches } from './stuck-detaches.ts';
-import { targetInWords, type Target } from './target.ts';
+import { quoted, TARGET_FORMS, targetInWords, type Target } from './target.ts';
 import { gatherUnused, storageTree } from './unused-storage.ts';
 
 /** Finds out in every cluster why pods wait for their volumes. Only reads. */
@@ -217,6 +217,15 @@ const withRehearsals = async (found: readonly Judged[], { rehearse }: DiagnosisP
 
 const inWords = (target: Target): string => (target.kind === 'everything' ? 'everything' : targetInWords(target));
 
+const nowhere = (target: Target, clusters: string): string => {
+  if (target.kind === 'disk')
+    return `${quoted(target.id)} is not the id of a volume in ${clusters}: a target is ${TARGET_FORMS}`;
+  const missing = `there is no ${inWords(target)} in ${clusters}`;
+  return target.kind === 'pod'
+    ? `${missing}. If it was never created, \`cloudfence diagnose\` without a target says why`
+    : missing;
+};
+
 /**
  * Searches one cluster for the target. If the cluster does not answer, returns the error, because the other clusters
  * may answer.
@@ -251,9 +260,7 @@ export const diagnose = async (target: Target, ports: DiagnosisPorts): Promise<A
     ...clouds.unread(),
   ];
   if (asked.every(({ pods }) => pods === null) && unread().length === 0)
-    throw new InvalidInput(
-      `there is no ${inWords(target)} in ${ports.clusters.map(({ cluster }) => cluster.name).join(', ')}`,
-    );
+    throw new InvalidInput(nowhere(target, ports.clusters.map(({ cluster }) => cluster.name).join(', ')));
   const now = ports.now();
   const sources = { ports, clouds, now };
   const found = await Promise.all(

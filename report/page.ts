@@ -114,9 +114,7 @@ const spreadPart = (incidents: readonly Incident[]): Markup | null => {
   if ([...phases, ...wholes].every(({ known }) => known === 0)) return null;
   return html`<section aria-labelledby="spread">
     <h2 id="spread">How long each phase took</h2>
-    <p class="lead">
-      Incidents with a fence. Each figure is a time that was measured. A time that is not known is in none.
-    </p>
+    <p class="lead">Incidents with a fence. Each figure is a time that was measured. Unknown times are left out.</p>
     <div class="card">${spreadTable('The whole way', wholes)}</div>
     <div class="card">${spreadTable('Phase by phase', phases)}</div>
   </section>`;

@@ -242,7 +242,10 @@ it('is healthy: the answer says that nothing waits', async () => {
 it('does not exist: the name is rejected', async () => {
   const { world } = stage(1);
   await expect(diagnoseSandbox(world, 'pod/default/nobody')).rejects.toThrow(
-    'there is no pod default/nobody in sandbox',
+    'there is no pod default/nobody in sandbox. If it was never created, `cloudfence diagnose` without a target says why',
+  );
+  await expect(diagnoseSandbox(world, 'svc/db')).rejects.toThrow(
+    '"svc/db" is not the id of a volume in sandbox: a target is pod/<namespace>/<name>, pvc/',
   );
   await expect(diagnoseSandbox(world, 'pod/a/b/c')).rejects.toThrow('is not pod/<namespace>/<name>');
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ClusterUnavailable } from '../../fencing/model/errors.ts';
+import { ClusterUnavailable, PermissionDenied } from '../../fencing/model/errors.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { sweep as azureSweep } from '../../functions/azure/handlers.ts';
 import { sweep } from '../../functions/sweep.ts';
@@ -87,6 +87,21 @@ it('a cluster that does not answer is counted, by a sweep and for an event', asy
   ]);
   await onEvent(async () => install.dependencies)(batchOf(stateChange(scene.holder)), install.context());
   expect(measuredAs(install, 'ClusterUnreachable')).toHaveLength(2);
+});
+
+it('a sweep that EC2 denies its reads counts its failed runs by outcome, which is what an alarm watches', async () => {
+  const { world } = stopped();
+  world.advance(120_000);
+  const denied = () => Promise.reject(new PermissionDenied('ec2:DescribeInstances is denied'));
+  const install = installOver(world, {}, { cloud: { ...portsOver(world).cloud, look: denied } });
+  expect(await swept(install)).toMatchObject({ results: [{ outcome: 'failed' }] });
+  const [line] = measuredAs(install, 'Outcomes');
+  expect(line).toMatchObject({
+    Outcomes: 1,
+    Outcome: 'failed',
+    _aws: { CloudWatchMetrics: [{ Dimensions: [['Outcome']], Metrics: [{ Name: 'Outcomes', Unit: 'Count' }] }] },
+  });
+  expect(measuredAs(install, 'DeadNodeUnfenced')).toMatchObject([{ DeadNodeUnfenced: 0 }]);
 });
 
 it('a cluster that stops to answer during a run is counted, unless it answers again', async () => {

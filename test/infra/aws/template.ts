@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { metricNames } from '../../../functions/metrics.ts';
+import { dimensionNames, metricNames } from '../../../functions/metrics.ts';
 import { cloudPanels, panels } from '../../../infra/serverless/panels.ts';
 import type { PackagedTemplate } from '../packaged-service.ts';
 import type { Made } from './made.ts';
@@ -293,7 +293,7 @@ export const describeTemplate = (made: () => Made): void => {
     });
 
     it('alarms notify the topic, if there is one', () => {
-      expect(Object.keys(ofType(made().usual, 'AWS::CloudWatch::Alarm'))).toHaveLength(13);
+      expect(Object.keys(ofType(made().usual, 'AWS::CloudWatch::Alarm'))).toHaveLength(14);
       for (const alarm of Object.values(ofType(made().usual, 'AWS::CloudWatch::Alarm')))
         expect(alarm).toMatchObject({ AlarmActions: [], OKActions: [] });
       for (const alarm of Object.values(ofType(made().other, 'AWS::CloudWatch::Alarm')))
@@ -322,6 +322,12 @@ export const describeTemplate = (made: () => Made): void => {
         Statistic: 'Sum',
         Threshold: 0,
         TreatMissingData: 'notBreaching',
+      });
+      expect(propertiesOf(made().usual, 'FailuresAlarm')).toMatchObject({
+        MetricName: metricNames.outcomes,
+        Dimensions: [{ Name: dimensionNames.outcome, Value: 'failed' }],
+        Threshold: 0,
+        ComparisonOperator: 'GreaterThanThreshold',
       });
       for (const [alarm, metric] of [
         ['FencedForADayAlarm', metricNames.fencedForADay],
