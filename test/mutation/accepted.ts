@@ -573,13 +573,6 @@ export const accepted: readonly Accepted[] = [
     because: NAMED,
   },
   {
-    file: 'fencing/loop/state.ts',
-    line: 'testified: [],',
-    from: '[]',
-    to: '["Stryker was here"]',
-    because: 'No attachment has this uid.',
-  },
-  {
     file: 'providers/azure/disks.ts',
     line: "holdersOf(disk).length === 0 && IN_USE.has(disk.diskState?.toLowerCase() ?? '');",
     from: "''",

@@ -18,8 +18,10 @@ export interface Verdicts {
   readonly failing: readonly string[];
 }
 
-/** A test that tries no other mutant for so long is stuck in one. */
+/** A test that has tried a mutant for so long is stuck in it. */
 const STUCK_MS = 30_000;
+/** Without a mutant, tests may take longer: they start on a machine that may be busy. */
+const STARTING_MS = 600_000;
 const WATCH_MS = 1_000;
 
 const VITEST = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/mutation/vitest.config.ts'];
@@ -47,6 +49,13 @@ const readLog = async (path: string): Promise<Log> => {
   };
 };
 
+const isStuck = async (log: string): Promise<boolean> => {
+  const quietFor = Date.now() - (await stat(log)).mtimeMs;
+  if (quietFor < STUCK_MS) return false;
+  const last = (await readFile(log, 'utf8')).trimEnd().split('\n').at(-1) ?? '';
+  return last.startsWith('tries ') || quietFor >= STARTING_MS;
+};
+
 /** Runs the tests, and returns false if they had to be ended because one was stuck. */
 const runToTheEnd = async (env: NodeJS.ProcessEnv, log: string): Promise<boolean> => {
   const child = spawn(process.execPath, VITEST, { env, stdio: 'ignore', detached: true });
@@ -54,7 +63,7 @@ const runToTheEnd = async (env: NodeJS.ProcessEnv, log: string): Promise<boolean
   for (;;) {
     const running = await Promise.race([ended.then(() => false), sleep(WATCH_MS, true)]);
     if (!running) return true;
-    if (Date.now() - (await stat(log)).mtimeMs < STUCK_MS || child.pid === undefined) continue;
+    if (!(await isStuck(log)) || child.pid === undefined) continue;
     process.kill(-child.pid, 'SIGKILL');
     await ended;
     return false;
