@@ -168,3 +168,26 @@ describe('on Azure', () => {
     expect(theCause(await scene.diagnose(APP)).kind).toBe('incompatible');
   });
 });
+
+describe('the driver cannot attach the disk', () => {
+  it.each([
+    [
+      'it belonged to another machine',
+      'ConflictingUserInput: Disk d cannot be attached as the disk is already owned by VM m.',
+      'attacher-backs-off',
+      'No machine has it any more',
+    ],
+    [
+      'a policy denies the change of the machine',
+      'RequestDisallowedByPolicy: Resource vm was disallowed by policy.',
+      'attach-failed',
+      'disallowed by policy',
+    ],
+  ])('%s', async (_, code, expected, words) => {
+    const scene = onAzure();
+    attachFails(scene, `rpc error: code = Internal desc = ERROR CODE: ${code}`);
+    const { kind, says, proof } = theCause(await scene.diagnose('pod/default/app'));
+    expect(kind).toBe(expected);
+    expect([says, ...proof].join('\n')).toContain(words);
+  });
+});

@@ -3,9 +3,6 @@ import { EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { stopMachine } from '../simulation/incidents.ts';
 import { theCause } from './any-rig.ts';
-import { onAzure } from './azure-scene.ts';
-import { attachFails } from './cloud-scenes.ts';
-import { onGoogleCloud } from './gce-scene.ts';
 import { diagnoseSandbox, edit } from './rig.ts';
 import {
   addClaimEvent,
@@ -229,46 +226,6 @@ describe('the driver cannot attach the disk', () => {
     ],
   ])('%s', async (_, says, answer) => {
     expect(differences(theCause(await diagnoseSandbox(attachFailed(says).world, APP)), answer)).toEqual([]);
-  });
-
-  it('Google Cloud: the disk is in another project', async () => {
-    const scene = onGoogleCloud();
-    attachFails(
-      scene,
-      "rpc error: code = Internal desc = googleapi: Error 403: Required 'compute.disks.use' permission for 'projects/other/zones/z/disks/d', forbidden",
-    );
-    expect(
-      differences(theCause(await scene.diagnose(APP)), {
-        kind: 'not-permitted',
-        says: 'grant',
-        never: 'cloudfence fence',
-      }),
-    ).toEqual([]);
-  });
-
-  it('Azure: the disk belongs to another machine', async () => {
-    const scene = onAzure();
-    attachFails(
-      scene,
-      'rpc error: code = Internal desc = ERROR CODE: ConflictingUserInput: Disk d cannot be attached as the disk is already owned by VM m.',
-    );
-    expect(
-      differences(theCause(await scene.diagnose(APP)), {
-        kind: 'attacher-backs-off',
-        says: 'No machine has it any more',
-      }),
-    ).toEqual([]);
-  });
-
-  it('Azure: a policy denies the change of the machine', async () => {
-    const scene = onAzure();
-    attachFails(
-      scene,
-      'rpc error: code = Internal desc = ERROR CODE: RequestDisallowedByPolicy: Resource vm was disallowed by policy.',
-    );
-    expect(
-      differences(theCause(await scene.diagnose(APP)), { kind: 'attach-failed', says: 'disallowed by policy' }),
-    ).toEqual([]);
   });
 });
 

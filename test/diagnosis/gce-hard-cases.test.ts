@@ -97,3 +97,15 @@ describe('on Google Cloud', () => {
     expect(theCause(await diagnose(APP)).next[0]).toContain('AKS and GKE run this controller out of sight');
   });
 });
+
+it('an attach to a disk in another project asks for the permission', async () => {
+  const scene = onGoogleCloud();
+  attachFails(
+    scene,
+    "rpc error: code = Internal desc = googleapi: Error 403: Required 'compute.disks.use' permission for 'projects/other/zones/z/disks/d', forbidden",
+  );
+  const { kind, next } = theCause(await scene.diagnose('pod/default/app'));
+  expect(kind).toBe('not-permitted');
+  expect(next.join('\n')).toContain('grant');
+  expect(next.join('\n')).not.toContain('cloudfence fence');
+});
