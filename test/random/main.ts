@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import pLimit from 'p-limit';
 import { z } from 'zod';
 import { planFor } from './plan.ts';
 import { countReached } from './reached.ts';
@@ -80,13 +81,22 @@ const playApart = (first: number, schedules: number): Promise<Tally> =>
     child.once('exit', (code) => reject(new Error(`a process ended with ${code} and sent nothing`)));
   });
 
+/** A process ends after this many schedules, because Node.js keeps the data about combined signals until it is idle. */
+const BLOCK = 10_000;
+
+/** Plays the schedules in blocks, each in a new process, and says after each block how many are played. */
 const playInProcesses = async (first: number, schedules: number, processes: number): Promise<Tally> => {
-  const each = Math.ceil(schedules / processes);
-  const parts = Array.from({ length: processes }, (_, at) => {
-    const from = first + at * each;
-    return playApart(from, Math.min(each, first + schedules - from));
-  });
-  return (await Promise.all(parts)).reduce(merged, emptyTally);
+  const limit = pLimit(processes);
+  const each = Math.min(BLOCK, Math.ceil(schedules / processes));
+  let tally = emptyTally;
+  const playBlock = async (from: number): Promise<void> => {
+    const block = await playApart(from, Math.min(each, first + schedules - from));
+    tally = merged(tally, block);
+    console.log(`${tally.schedules} of ${schedules} schedules: ${tally.unsafe} unsafe, ${tally.stuck} stuck`);
+  };
+  const blocks = Array.from({ length: Math.ceil(schedules / each) }, (_, at) => first + at * each);
+  await Promise.all(blocks.map((from) => limit(playBlock, from)));
+  return tally;
 };
 
 const first = Number(values.seed);
