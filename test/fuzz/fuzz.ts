@@ -13,13 +13,15 @@ export interface Tally {
   readonly counts: ReadonlyMap<string, number>;
   readonly ms: number;
   readonly slowestMs: number;
-  readonly finding: Found | null;
+  /** At most one for each block. */
+  readonly findings: readonly Found[];
 }
 
 /** An input for which something did not hold, in its shortest form. */
 export interface Found {
   readonly damage: Damage;
   readonly says: string;
+  readonly seed: number;
   /** Plays this input again, with the seed, in fast-check. */
   readonly path: string | null;
 }
@@ -33,11 +35,43 @@ export const sharesOf = (readers: readonly Reader[], inputs: number): ReadonlyMa
 interface Extent {
   readonly inputs: number;
   readonly seed: number;
-  readonly worstAre: keyof typeof worstSizes;
+  /** Null leaves out the worst inputs. */
+  readonly worstAre: keyof typeof worstSizes | null;
 }
 
+/** Some of the inputs of one reader. */
+export interface Block extends Extent {
+  readonly reader: string;
+}
+
+const LARGEST_BLOCK = 20_000;
+
+/** Divides the share of a reader into blocks, each with its own seed. The first block contains the worst inputs. */
+export const blocksOf = (reader: Reader, among: readonly Reader[], { inputs, seed, worstAre }: Extent): Block[] => {
+  const share = sharesOf(among, inputs).get(reader) ?? 0;
+  return Array.from({ length: Math.ceil(share / LARGEST_BLOCK) }, (_, at) => ({
+    reader: reader.name,
+    inputs: Math.min(LARGEST_BLOCK, share - at * LARGEST_BLOCK),
+    seed: seed + at,
+    worstAre: at === 0 ? worstAre : null,
+  }));
+};
+
+const counted = (one: ReadonlyMap<string, number>, other: ReadonlyMap<string, number>): ReadonlyMap<string, number> =>
+  new Map([...one.keys(), ...other.keys()].map((what) => [what, (one.get(what) ?? 0) + (other.get(what) ?? 0)]));
+
+/** Adds the tallies of two blocks of one reader. */
+export const merged = (one: Tally, other: Tally): Tally => ({
+  reader: one.reader,
+  inputs: one.inputs + other.inputs,
+  counts: counted(one.counts, other.counts),
+  ms: one.ms + other.ms,
+  slowestMs: Math.max(one.slowestMs, other.slowestMs),
+  findings: [...one.findings, ...other.findings],
+});
+
 export const fuzz = async (reader: Reader, { inputs, seed, worstAre }: Extent): Promise<Tally> => {
-  const first = worst(reader, worstAre);
+  const first = worstAre === null ? [] : worst(reader, worstAre);
   const counts = new Map<string, number>();
   let slowestMs = 0;
   const holds = async (damage: Damage): Promise<void> => {
@@ -59,12 +93,17 @@ export const fuzz = async (reader: Reader, { inputs, seed, worstAre }: Extent): 
     counts,
     ms: Math.round(performance.now() - began),
     slowestMs: Math.round(slowestMs),
-    finding: damage
-      ? {
-          damage,
-          path: details.counterexamplePath,
-          says: String(details.errorInstance instanceof Error ? details.errorInstance.message : details.errorInstance),
-        }
-      : null,
+    findings: damage
+      ? [
+          {
+            damage,
+            seed,
+            path: details.counterexamplePath,
+            says: String(
+              details.errorInstance instanceof Error ? details.errorInstance.message : details.errorInstance,
+            ),
+          },
+        ]
+      : [],
   };
 };
