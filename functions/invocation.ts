@@ -12,7 +12,7 @@ import { messageLine, outcomeLine, skippedLines, stepLines } from './decision-lo
 import { createRunLogs, keepIncidents, occasionOf, type RunLogs } from './incidents.ts';
 import { type Message, type WorkItem, describeFault, isDryRun, onePerMachine } from './messages.ts';
 import { measurementsOf, unreachableMeasurements } from './metrics.ts';
-import { type ManualRunResult, notServedAmong, resultOf, servedItems } from './served.ts';
+import { logNotServed, type ManualRunResult, type NotServed, partitionByServed, resultOf } from './served.ts';
 import type { FunctionDependencies } from './dependencies.ts';
 
 /** One call of a function: what it serves, its runs within the platform's time limit, and their log. */
@@ -109,9 +109,11 @@ export const processItems = async <T>(
   options: RunOptions,
   dependencies: FunctionDependencies,
   limit: TimeLimit,
-  answer: (outcomes: readonly Outcome[]) => Promise<T>,
+  answer: (outcomes: readonly Outcome[], notServed: readonly NotServed[]) => Promise<T>,
 ): Promise<T> => {
-  const leading = [...onePerMachine(servedItems(items, dependencies), options.policy)];
+  const { served, notServed } = partitionByServed(items, dependencies);
+  logNotServed(notServed, dependencies);
+  const leading = [...onePerMachine(served, options.policy)];
   const itemFor = (machine: MachineId, dryRun: boolean): WorkItem | null =>
     leading.find((item) => item.machine === machine && isDryRun(item, options.policy) === dryRun) ?? null;
   const eventOf = ({ request, policy }: Pick<RunState, 'request' | 'policy'>) =>
@@ -121,7 +123,7 @@ export const processItems = async <T>(
     for (const [cluster, why] of invocation.unreachable) logUnreachableCluster(cluster, why, dependencies);
     for (const outcome of outcomes) logOutcome(outcome, itemFor(outcome.machine, outcome.dryRun), dependencies);
     try {
-      return await answer(outcomes);
+      return await answer(outcomes, notServed);
     } finally {
       await keepIncidents(
         outcomes,
@@ -205,9 +207,15 @@ export const runManually = async (
   const faults = messages.flatMap((message) => message.faults);
   if (faults.length > 0) throw new InvalidInput(faults.map(describeFault).join('; '));
   const items = messages.flatMap((message) => message.items);
-  const outcomes = await processItems(items, { ...options, queued: false }, dependencies, limit, async (all) => all);
+  const { outcomes, notServed } = await processItems(
+    items,
+    { ...options, queued: false },
+    dependencies,
+    limit,
+    async (all, others) => ({ outcomes: all, notServed: others }),
+  );
   outcomes.forEach(refuse);
-  return resultOf(outcomes, notServedAmong(items, dependencies));
+  return resultOf(outcomes, notServed);
 };
 
 /**

@@ -12,24 +12,31 @@ import { logDecision } from './metrics.ts';
 const MAX_LOGGED = 20;
 
 /** A machine of another account, region, subscription, or project. */
-interface NotServed {
+export interface NotServed {
   readonly machine: MachineId;
   readonly why: string;
 }
 
-export const notServedAmong = (
+/** The items of an invocation, by whether this install serves their machine. */
+interface ServedItems {
+  readonly served: readonly WorkItem[];
+  readonly notServed: readonly NotServed[];
+}
+
+/** Asks once for each item whether this install serves its machine. */
+export const partitionByServed = (
   items: readonly WorkItem[],
   { whyNotServed }: Pick<FunctionDependencies, 'whyNotServed'>,
-): readonly NotServed[] =>
-  items.flatMap((item) => {
-    const why = whyNotServed(item);
-    return why === null ? [] : [{ machine: item.machine, why }];
-  });
+): ServedItems => {
+  const answers = items.map((item) => ({ item, why: whyNotServed(item) }));
+  return {
+    served: answers.flatMap(({ item, why }) => (why === null ? [item] : [])),
+    notServed: answers.flatMap(({ item: { machine }, why }) => (why === null ? [] : [{ machine, why }])),
+  };
+};
 
-/** Returns the items that this install serves, and logs the others. */
-export const servedItems = (items: readonly WorkItem[], dependencies: FunctionDependencies): readonly WorkItem[] => {
-  const { whyNotServed, log } = dependencies;
-  const others = notServedAmong(items, dependencies);
+/** Logs the machines that this install does not serve. */
+export const logNotServed = (others: readonly NotServed[], { log }: Pick<FunctionDependencies, 'log'>): void => {
   for (const { machine, why } of others.slice(0, MAX_LOGGED))
     log(messageLine(logDecision.foreign, 'foreign', why, machine));
   const left = others.length - MAX_LOGGED;
@@ -42,7 +49,6 @@ export const servedItems = (items: readonly WorkItem[], dependencies: FunctionDe
         null,
       ),
     );
-  return items.filter((item) => whyNotServed(item) === null);
 };
 
 /**
