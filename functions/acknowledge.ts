@@ -1,8 +1,7 @@
-import { asCloudfenceError, CloudfenceError } from '../fencing/model/errors.ts';
 import { isSimulated, type Outcome } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { pluralize } from '../fencing/model/reason.ts';
-import { faultLogLine, messageLine } from './decision-log.ts';
+import { faultLogLine, messageLine, queueFailureLine } from './decision-log.ts';
 import { describeFault, isDryRun, onePerMachine, type LookAgain, type Message, type WorkItem } from './messages.ts';
 import { logDecision, type Measurement, metricNames } from './metrics.ts';
 
@@ -54,7 +53,7 @@ export const isBuried = async (
     await queues.dead(letter);
     return true;
   } catch (error) {
-    log(messageLine('failed', 'queue', asCloudfenceError(error).message, null));
+    log(queueFailureLine(error));
     return false;
   }
 };
@@ -120,8 +119,7 @@ const isAcknowledged = async (
     if (reasons.length > 0) await outbox.queues.dead({ body: message.body, reason: joinReasons(reasons) });
     return true;
   } catch (error) {
-    const why = error instanceof CloudfenceError ? error.message : String(error);
-    outbox.log(messageLine('failed', 'queue', why, null));
+    outbox.log(queueFailureLine(error));
     return false;
   }
 };

@@ -1,5 +1,5 @@
 import type { ClusterFacts } from '../fencing/model/cluster-facts.ts';
-import { CloudfenceError } from '../fencing/model/errors.ts';
+import { asCloudfenceError, CloudfenceError } from '../fencing/model/errors.ts';
 import type { Fault } from '../fencing/model/cloud.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import { type CommandResult, reportsOf } from '../fencing/loop/reduce.ts';
@@ -126,6 +126,10 @@ export const messageLine = (what: string, because: string, says: string, instanc
   says: shorten(says, LONGEST_SAYS),
   instance,
 });
+
+/** Returns the line for a queue that did not accept a call. */
+export const queueFailureLine = (error: unknown): object =>
+  messageLine('failed', 'queue', asCloudfenceError(error).message, null);
 
 /** Descriptions of an error: the caller gets one sentence, and the log gets all details. */
 

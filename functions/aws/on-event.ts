@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { readHints } from '../../providers/aws/events/read-hints.ts';
 import { handleManualReplay, processItems, type TimeLimit } from '../invocation.ts';
 import type { ManualRunResult } from '../served.ts';
-import { asCloudfenceError } from '../../fencing/model/errors.ts';
 import { acknowledgeAll, isBuried, reasonToGiveUp, redeliveryDelay, type Unacknowledged } from '../acknowledge.ts';
-import { messageLine } from '../decision-log.ts';
+import { queueFailureLine } from '../decision-log.ts';
 import { type Message, parseMessage, bodyText, confirmTestEvents } from '../messages.ts';
 import type { FunctionDependencies } from '../dependencies.ts';
 import { handlerWithDoctor } from './lambda.ts';
@@ -89,7 +88,7 @@ const postpone = async (
   try {
     await queues.postpone(receipt, redeliveryDelay(receives, chance()));
   } catch (error) {
-    log(messageLine('failed', 'queue', asCloudfenceError(error).message, null));
+    log(queueFailureLine(error));
   }
 };
 

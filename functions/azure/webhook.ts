@@ -1,6 +1,6 @@
 import { toStructuredEvent } from '../../providers/azure/events/envelope.ts';
 import { handshakeAnswer } from '../../providers/azure/events/kinds.ts';
-import { messageLine } from '../decision-log.ts';
+import { messageLine, queueFailureLine } from '../decision-log.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { describeFault, isOwnMessage, ownMessageRejected } from '../messages.ts';
 import { logDecision } from '../metrics.ts';
@@ -60,7 +60,7 @@ const enqueue = async (
     await dependencies.queues.events(text, 0);
     return ACCEPTED;
   } catch (error) {
-    dependencies.log(messageLine('failed', 'queue', error instanceof Error ? error.message : String(error), null));
+    dependencies.log(queueFailureLine(error));
     return TRY_LATER;
   }
 };
