@@ -10,6 +10,7 @@ import type {
   VolumeHandle,
   Witness,
 } from '../../fencing/model/machine.ts';
+import { whyDeniedDiskIsKept } from '../denied-disk.ts';
 import type { AzureClients } from './client.ts';
 import { declinedWith, withCloudfenceErrors } from './errors.ts';
 import { diskOf, diskPath, type DiskPath, isMachine, isNamesake, machinePath } from './identity.ts';
@@ -119,10 +120,7 @@ const dataDisk = (machine: MachineId, data: DataDisk, disks: DataDiskReads): Dis
   if (id === undefined)
     return { disk: (data.vhd?.uri ?? `lun ${data.lun}`).toLowerCase(), state, keep: 'unmanaged disk' };
   const read = disks.get(id) ?? null;
-  const keep =
-    read instanceof PermissionDenied
-      ? `Cloudfence may not read this disk: ${read.message}`
-      : whyDiskIsKept(machine, read);
+  const keep = read instanceof PermissionDenied ? whyDeniedDiskIsKept(read) : whyDiskIsKept(machine, read);
   return { disk: id, state, keep };
 };
 

@@ -1,8 +1,8 @@
 import type { Disk, VirtualMachineScaleSetVM } from '@azure/arm-compute';
 import pLimit from 'p-limit';
-import { PermissionDenied } from '../../fencing/model/errors.ts';
 import type { DiskId, MachineFacts, MachineId } from '../../fencing/model/machine.ts';
 import { limitPages } from '../../transport/answers.ts';
+import { readUnlessDenied } from '../denied-disk.ts';
 import type { AzureClients } from './client.ts';
 import { type DataDiskReads, readDisk } from './disks.ts';
 import { declinedWith, withCloudfenceErrors } from './errors.ts';
@@ -111,20 +111,9 @@ const readMachine = async (
  */
 const dataDisksOf = async (clients: AzureClients, vm: Vm, signal: AbortSignal): Promise<DataDiskReads> => {
   const ids = (vm.storageProfile?.dataDisks ?? []).flatMap(({ managedDisk }) => managedDisk?.id?.toLowerCase() ?? []);
-  return new Map(await Promise.all(ids.map(async (id) => [id, await readUnlessDenied(clients, id, signal)] as const)));
-};
-
-const readUnlessDenied = async (
-  clients: AzureClients,
-  id: DiskId,
-  signal: AbortSignal,
-): Promise<Disk | PermissionDenied | null> => {
-  try {
-    return await readDisk(clients, id, signal);
-  } catch (caught) {
-    if (caught instanceof PermissionDenied) return caught;
-    throw caught;
-  }
+  return new Map(
+    await Promise.all(ids.map(async (id) => [id, await readUnlessDenied(readDisk(clients, id, signal))] as const)),
+  );
 };
 
 /**

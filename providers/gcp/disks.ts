@@ -2,6 +2,7 @@ import type { google } from '@google-cloud/compute/build/protos/protos.js';
 import pLimit from 'p-limit';
 import { InvalidInput, PermissionDenied, Unavailable } from '../../fencing/model/errors.ts';
 import type { DiskAttachment, DiskId, MachineId, Witness, VolumeHandle } from '../../fencing/model/machine.ts';
+import { readUnlessDenied, whyDeniedDiskIsKept } from '../denied-disk.ts';
 import { type ComputeClients, readCallOptions } from './client.ts';
 import { isNotFound, withCloudfenceErrors } from './errors.ts';
 import {
@@ -54,16 +55,12 @@ export const readOwnDisks = (
 ): Promise<readonly OwnDiskRead[]> => {
   const limit = pLimit(AT_ONCE);
   const ids = [...new Set(diskIdsOfInstance(instance))];
-  return Promise.all(ids.map((id) => limit(() => readUnlessDenied(clients, id, signal))));
+  return Promise.all(ids.map((id) => limit(() => readOwnDisk(clients, id, signal))));
 };
 
-const readUnlessDenied = async (clients: ComputeClients, id: DiskId, signal: AbortSignal): Promise<OwnDiskRead> => {
-  try {
-    return await readDisk(clients, id, signal);
-  } catch (caught) {
-    if (caught instanceof PermissionDenied) return { id, disk: caught };
-    throw caught;
-  }
+const readOwnDisk = async (clients: ComputeClients, id: DiskId, signal: AbortSignal): Promise<OwnDiskRead> => {
+  const read = await readUnlessDenied(readDisk(clients, id, signal));
+  return read instanceof PermissionDenied ? { id, disk: read } : read;
 };
 
 export const readDisk = async (clients: ComputeClients, id: DiskId, signal: AbortSignal): Promise<DiskRead> => {
@@ -143,7 +140,7 @@ const whyDiskIsKept = (
   if (boot !== false) return 'boot disk';
   if (type !== 'PERSISTENT') return `a disk of type ${type ?? 'unknown'}`;
   if (mode !== 'READ_WRITE') return `attached ${mode ?? 'in an unknown mode'}, so possibly shared`;
-  if (disk instanceof PermissionDenied) return `Cloudfence may not read this disk: ${disk.message}`;
+  if (disk instanceof PermissionDenied) return whyDeniedDiskIsKept(disk);
   if (disk === null || !isAttachedTo(disk, machine)) return 'the disk itself does not report this attachment';
   return (disk.users?.length ?? 0) > 1 || isMultiAttach(disk)
     ? 'attached to several instances, or a multi-writer disk'
