@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { stopMachine } from '../simulation/incidents.ts';
 import { theCause } from './any-rig.ts';
@@ -15,6 +15,7 @@ import {
   held,
   mountPending,
   twoNodes,
+  unplacedWithPendingClaim,
 } from './scenes.ts';
 
 /**
@@ -41,20 +42,13 @@ const differences = (found: ReturnType<typeof theCause>, { kind, says, never }: 
   return all.length === 0 ? [] : [...all, text];
 };
 
+const expectAnswer = async (world: AwsWorld, answer: Answer, target = APP): Promise<void> =>
+  expect(differences(theCause(await diagnoseSandbox(world, target)), answer)).toEqual([]);
+
 type Row = readonly [string, string, Answer];
 
 describe('a claim is Pending, and its provisioner says why', () => {
-  const pending = (): AwsWorld => {
-    const { world } = twoNodes();
-    edit(world, 'persistentvolumeclaims', ['app-data', 'default'], (claim) => {
-      claim.status = { phase: 'Pending' };
-      delete claim.spec.volumeName;
-      claim.metadata.annotations = { 'volume.kubernetes.io/storage-provisioner': EBS };
-    });
-    addUnplaced(world, '0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.');
-    world.advance(120_000);
-    return world;
-  };
+  const UNBOUND = '0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.';
 
   it.each<Row>([
     [
@@ -93,26 +87,24 @@ describe('a claim is Pending, and its provisioner says why', () => {
       { kind: 'provisioning-refused', says: 'make the claim again with ReadWriteOnce' },
     ],
   ])('%s', async (_, says, answer) => {
-    const world = pending();
+    const world = unplacedWithPendingClaim(UNBOUND);
     addClaimEvent(world, 'ProvisioningFailed', `failed to provision volume with StorageClass "gp3": ${says}`);
-    expect(differences(theCause(await diagnoseSandbox(world, APP)), answer)).toEqual([]);
+    await expectAnswer(world, answer);
   });
 
   it('a populator that is not installed', async () => {
-    const world = pending();
+    const world = unplacedWithPendingClaim(UNBOUND);
     const says = 'The data source for this PVC does not match any registered VolumePopulator';
     addClaimEvent(world, 'UnrecognizedDataSourceKind', says);
-    expect(
-      differences(theCause(await diagnoseSandbox(world, APP)), {
-        kind: 'no-provisioner',
-        says: 'VolumePopulator',
-        never: 'grep -i csi',
-      }),
-    ).toEqual([]);
+    await expectAnswer(world, {
+      kind: 'no-provisioner',
+      says: 'VolumePopulator',
+      never: 'grep -i csi',
+    });
   });
 
   it('asks for a static volume whose earlier claim is gone', async () => {
-    const world = pending();
+    const world = unplacedWithPendingClaim(UNBOUND);
     edit(world, 'persistentvolumes', ['pvc-default-app-data'], (volume) => {
       volume.status = { phase: 'Released' };
     });
@@ -121,13 +113,11 @@ describe('a claim is Pending, and its provisioner says why', () => {
       delete claim.metadata.annotations;
     });
     addClaimEvent(world, 'FailedBinding', 'volume "pvc-default-app-data" already bound to a different claim.');
-    expect(
-      differences(theCause(await diagnoseSandbox(world, APP)), {
-        kind: 'no-volume',
-        says: `kubectl patch pv pvc-default-app-data --type json -p '[{"op":"remove","path":"/spec/claimRef"}]'`,
-        never: 'set a StorageClass',
-      }),
-    ).toEqual([]);
+    await expectAnswer(world, {
+      kind: 'no-volume',
+      says: `kubectl patch pv pvc-default-app-data --type json -p '[{"op":"remove","path":"/spec/claimRef"}]'`,
+      never: 'set a StorageClass',
+    });
   });
 });
 
@@ -157,7 +147,7 @@ describe('the scheduler finds no Node', () => {
     const { world } = twoNodes();
     addUnplaced(world, says);
     world.advance(120_000);
-    expect(differences(theCause(await diagnoseSandbox(world, APP)), answer)).toEqual([]);
+    await expectAnswer(world, answer);
   });
 });
 
@@ -203,7 +193,7 @@ describe('the kubelet cannot mount the volume', () => {
   ])('%s', async (_, says, answer) => {
     const { world } = mountPending();
     addPodEvent(world, 'FailedMount', says);
-    expect(differences(theCause(await diagnoseSandbox(world, APP)), answer)).toEqual([]);
+    await expectAnswer(world, answer);
   });
 });
 
@@ -225,7 +215,7 @@ describe('the driver cannot attach the disk', () => {
       { kind: 'attach-failed', says: 'is in use', never: 'delete volumeattachment' },
     ],
   ])('%s', async (_, says, answer) => {
-    expect(differences(theCause(await diagnoseSandbox(attachFailed(says).world, APP)), answer)).toEqual([]);
+    await expectAnswer(attachFailed(says).world, answer);
   });
 });
 
@@ -237,13 +227,15 @@ describe('a machine that has the disk', () => {
     edit(world, 'nodes', [other], ({ spec }) => {
       spec.taints = [...(spec.taints ?? []), { key: OUT_OF_SERVICE, value: 'nodeshutdown', effect: 'NoSchedule' }];
     });
-    expect(
-      differences(theCause(await diagnoseSandbox(world, 'pod/default/next')), {
+    await expectAnswer(
+      world,
+      {
         kind: 'machine-unreachable',
         says: `kubectl taint node ${other} ${OUT_OF_SERVICE}-`,
         never: 'is cut off',
-      }),
-    ).toEqual([]);
+      },
+      'pod/default/next',
+    );
   });
 
   it('is off, and the volume is the one of an in-tree plugin that was migrated', async () => {
@@ -254,12 +246,14 @@ describe('a machine that has the disk', () => {
       delete spec.csi;
       Object.assign(spec, { awsElasticBlockStore: { volumeID: `aws://eu-west-1a/${disk}` } });
     });
-    expect(
-      differences(theCause(await diagnoseSandbox(world, 'pod/default/next')), {
+    await expectAnswer(
+      world,
+      {
         kind: 'machine-off',
         says: `cloudfence fence ${other}`,
-      }),
-    ).toEqual([]);
+      },
+      'pod/default/next',
+    );
   });
 
   it('failed to detach the disk once, while its driver was upgraded, and a pod there uses it on purpose', async () => {
@@ -269,13 +263,15 @@ describe('a machine that has the disk', () => {
       attachment.metadata.finalizers = ['external-attacher/ebs-csi-aws-com'];
       attachment.status.detachError = { time: at(world, -20_000), message: 'rpc error: code = Unavailable' };
     });
-    expect(
-      differences(theCause(await diagnoseSandbox(world, 'pod/default/next')), {
+    await expectAnswer(
+      world,
+      {
         kind: 'shared-claim',
         says: 'do not fence',
         never: 'remove the finalizer',
-      }),
-    ).toEqual([]);
+      },
+      'pod/default/next',
+    );
   });
 });
 
@@ -288,12 +284,14 @@ describe('a volume that no claim has any more', () => {
     });
     world.advance(120_000);
     settle(world);
-    expect(
-      differences(theCause(await diagnoseSandbox(world, 'pv/pvc-default-app-data')), {
+    await expectAnswer(
+      world,
+      {
         kind: 'not-waiting',
         says: '{"op":"remove","path":"/spec/claimRef"}',
-      }),
-    ).toEqual([]);
+      },
+      'pv/pvc-default-app-data',
+    );
   });
 
   it('serves a pod on another Node meanwhile', async () => {
@@ -301,6 +299,6 @@ describe('a volume that no claim has any more', () => {
     addPod(world, 'app', node);
     settle(world);
     world.advance(120_000);
-    expect(differences(theCause(await diagnoseSandbox(world, APP)), { kind: 'not-waiting', says: 'runs' })).toEqual([]);
+    await expectAnswer(world, { kind: 'not-waiting', says: 'runs' });
   });
 });

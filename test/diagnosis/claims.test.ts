@@ -8,25 +8,20 @@ import { addVolume } from '../../sandbox/ec2/scenario.ts';
 import { stopMachine } from '../simulation/incidents.ts';
 import { theCause } from './any-rig.ts';
 import { diagnoseSandbox, edit } from './rig.ts';
-import { addClaimEvent, addPod, addUnplaced, at, twoNodes } from './scenes.ts';
+import {
+  addClaimEvent,
+  addPod,
+  addUnplaced,
+  at,
+  setClaimPending,
+  twoNodes,
+  unplacedWithPendingClaim,
+} from './scenes.ts';
 
 /** Claims that are not bound, that go with their pod, and volumes that live on one Node. */
 
 const APP = 'pod/default/app';
 const VOLUME = 'pvc-default-app-data';
-
-/** The claim is Pending, and the scheduler has said this about the pod. */
-const pending = (says: string, provisioner: string | null = EBS): AwsWorld => {
-  const { world } = twoNodes();
-  edit(world, 'persistentvolumeclaims', ['app-data', 'default'], (claim) => {
-    claim.status = { phase: 'Pending' };
-    delete claim.spec.volumeName;
-    if (provisioner !== null) claim.metadata.annotations = { 'volume.kubernetes.io/storage-provisioner': provisioner };
-  });
-  addUnplaced(world, says);
-  world.advance(120_000);
-  return world;
-};
 
 /** The reasons of kube-scheduler 1.36.3: pkg/scheduler/framework/plugins/{nodevolumelimits,volumebinding}. */
 describe('the scheduler waits for a volume that does not exist yet', () => {
@@ -37,7 +32,7 @@ describe('the scheduler waits for a volume that does not exist yet', () => {
     ['no-provisioner', '0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.'],
     ['no-provisioner', 'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'],
   ])('%s: %s', async (kind, says) => {
-    const world = pending(says);
+    const world = unplacedWithPendingClaim(says);
     addClaimEvent(world, 'WaitForFirstConsumer', 'waiting for first consumer to be created before binding');
     const cause = theCause(await diagnoseSandbox(world, APP));
     expect(cause).toMatchObject({ kind, ending: 'by-person' });
@@ -45,18 +40,17 @@ describe('the scheduler waits for a volume that does not exist yet', () => {
   });
 
   it('and the claim has no StorageClass, and its events are gone', async () => {
-    const world = pending('0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.', null);
+    const world = unplacedWithPendingClaim(
+      '0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.',
+      null,
+    );
     expect(theCause(await diagnoseSandbox(world, APP)).kind).toBe('no-volume');
   });
 
   it('of another claim of the pod: the claim that is bound is not blamed', async () => {
     const { world } = twoNodes();
     addBoundClaim(world, 'logs', { driver: EBS, handle: addVolume(world), zone: 'eu-west-1a' });
-    edit(world, 'persistentvolumeclaims', ['logs', 'default'], (claim) => {
-      claim.status = { phase: 'Pending' };
-      delete claim.spec.volumeName;
-      claim.metadata.annotations = { 'volume.kubernetes.io/storage-provisioner': EBS };
-    });
+    setClaimPending(world, 'logs');
     addBarePod(world, {
       name: 'app',
       spec: {
@@ -81,7 +75,9 @@ describe('the provisioner', () => {
     ['moving-now', 'by-itself', 0],
     ['no-provisioner', 'by-person', 1_200_000],
   ])('has begun, and the answer is %s', async (kind, ending, later) => {
-    const world = pending('0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.');
+    const world = unplacedWithPendingClaim(
+      '0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.',
+    );
     addClaimEvent(world, 'Provisioning', 'External provisioner is provisioning volume for claim "default/app-data"');
     world.advance(later);
     expect(theCause(await diagnoseSandbox(world, APP))).toMatchObject({ kind, ending });
@@ -94,7 +90,7 @@ describe('the provisioner', () => {
     ['by-person', 'higher quota', 'rpc error: code = Internal desc = api error VolumeLimitExceeded: limit'],
     ['by-person', 'grant the permission', "googleapi: Error 403: Required 'compute.disks.create' permission for x"],
   ])('refuses: %s, %s', async (ending, words, says) => {
-    const world = pending('');
+    const world = unplacedWithPendingClaim('');
     addClaimEvent(world, 'ProvisioningFailed', `failed to provision volume with StorageClass "gp3": ${says}`);
     const cause = theCause(await diagnoseSandbox(world, APP));
     expect(cause).toMatchObject({ kind: 'provisioning-refused', ending });

@@ -58,6 +58,23 @@ export const twoNodes = (): AppScene => {
   return { world, scene, disk, node: scene.nodeOf(scene.spare), other: scene.nodeOf(scene.holder) };
 };
 
+/** The claim is Pending, without a volume. `provisioner` is the driver that should create one; null if no driver is named. */
+export const setClaimPending = (world: AwsWorld, name = 'app-data', provisioner: string | null = EBS): void =>
+  edit(world, 'persistentvolumeclaims', [name, 'default'], (claim) => {
+    claim.status = { phase: 'Pending' };
+    delete claim.spec.volumeName;
+    if (provisioner !== null) claim.metadata.annotations = { 'volume.kubernetes.io/storage-provisioner': provisioner };
+  });
+
+/** The claim has been Pending for two minutes, and the scheduler has said this about the pod. */
+export const unplacedWithPendingClaim = (says: string, provisioner: string | null = EBS): AwsWorld => {
+  const { world } = twoNodes();
+  setClaimPending(world, 'app-data', provisioner);
+  addUnplaced(world, says);
+  world.advance(120_000);
+  return world;
+};
+
 /** The pod `app` was created five minutes ago, and nothing has handled its VolumeAttachment. */
 export const unanswered = (): AppScene => {
   const begun = twoNodes();

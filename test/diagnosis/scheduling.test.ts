@@ -5,7 +5,16 @@ import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { theCause } from './any-rig.ts';
 import { stopMachine } from '../simulation/incidents.ts';
 import { diagnoseSandbox, edit } from './rig.ts';
-import { addClaimEvent, addPod, addPodEvent, addUnplaced, at, mountPending, twoNodes } from './scenes.ts';
+import {
+  addClaimEvent,
+  addPod,
+  addPodEvent,
+  addUnplaced,
+  at,
+  mountPending,
+  setClaimPending,
+  twoNodes,
+} from './scenes.ts';
 
 /** The claim and its PersistentVolume, the words of the scheduler, and causes that have nothing to do with a volume. */
 
@@ -18,13 +27,6 @@ const waitingFor = (change: (world: AwsWorld) => void): AwsWorld => {
   world.advance(1_000);
   return world;
 };
-
-const pendingClaim = (world: AwsWorld): void =>
-  edit(world, 'persistentvolumeclaims', ['app-data', 'default'], (claim) => {
-    claim.status = { phase: 'Pending' };
-    delete claim.spec.volumeName;
-    claim.metadata.annotations = { 'volume.kubernetes.io/storage-provisioner': 'ebs.csi.aws.com' };
-  });
 
 describe('the claim', () => {
   it.each<readonly [string, (world: AwsWorld) => void]>([
@@ -88,7 +90,7 @@ describe('the claim', () => {
     ['no-volume', 'FailedBinding', 'no persistent volumes available for this claim and no storage class is set'],
   ])('%s', async (kind, reason, note) => {
     const { world } = twoNodes();
-    pendingClaim(world);
+    setClaimPending(world);
     addUnplaced(world, '0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.');
     addClaimEvent(world, reason, note);
     world.advance(120_000);
@@ -99,7 +101,7 @@ describe('the claim', () => {
 
   it('waits for the scheduler, which has another reason', async () => {
     const { world } = twoNodes();
-    pendingClaim(world);
+    setClaimPending(world);
     addUnplaced(world, '0/2 nodes are available: 2 Insufficient cpu.');
     addClaimEvent(world, 'WaitForFirstConsumer', 'waiting for first consumer to be created before binding');
     expect(theCause(await diagnoseSandbox(world))).toMatchObject({

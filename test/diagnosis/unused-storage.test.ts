@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { diagnoseSandbox, edit } from './rig.ts';
-import { addClaimEvent, addEvent, addPod, at, twoNodes } from './scenes.ts';
+import { addClaimEvent, addEvent, addPod, at, setClaimPending, twoNodes } from './scenes.ts';
 
 /** Claims and volumes that no pod waits for, and that do not become what someone asked for. */
 
@@ -19,12 +19,6 @@ const volumeGoes = (world: AwsWorld, finalizer = 'kubernetes.io/pv-protection'):
   edit(world, 'persistentvolumes', [VOLUME], ({ metadata }) => {
     metadata.finalizers = [finalizer];
     metadata.deletionTimestamp = at(world, -300_000);
-  });
-
-const claimWaits = (world: AwsWorld): void =>
-  edit(world, 'persistentvolumeclaims', CLAIM, (claim) => {
-    claim.status = { phase: 'Pending' };
-    delete claim.spec.volumeName;
   });
 
 /** An hour after a cluster of two Nodes with a claim that nobody uses. */
@@ -46,7 +40,7 @@ describe('a claim that no pod uses', () => {
       'provisioning-refused',
       'UnauthorizedOperation',
       (world) => {
-        claimWaits(world);
+        setClaimPending(world, 'app-data', null);
         addClaimEvent(world, 'ProvisioningFailed', 'failed to provision volume: UnauthorizedOperation');
       },
     ],
@@ -54,11 +48,11 @@ describe('a claim that no pod uses', () => {
       'no-provisioner',
       'does not answer',
       (world) => {
-        claimWaits(world);
+        setClaimPending(world, 'app-data', null);
         addClaimEvent(world, 'ExternalProvisioning', 'Waiting for a volume to be created by ebs.csi.aws.com');
       },
     ],
-    ['no-volume', 'has no PersistentVolume', claimWaits],
+    ['no-volume', 'has no PersistentVolume', (world) => setClaimPending(world, 'app-data', null)],
     [
       'claim-lost',
       'has lost',
@@ -96,7 +90,7 @@ describe('a claim that no pod uses', () => {
 
   it('waits for its first pod, which is no fault: only a question about it shows that', async () => {
     const world = later((one) => {
-      claimWaits(one);
+      setClaimPending(one, 'app-data', null);
       addClaimEvent(one, 'WaitForFirstConsumer', 'waiting for first consumer to be created before binding');
     });
     expect((await kindsIn(world)).kinds).toEqual([]);
@@ -114,7 +108,7 @@ describe('a claim that no pod uses', () => {
       ).kinds,
     ).toEqual([['not-waiting', null]]);
     const { world } = twoNodes();
-    claimWaits(world);
+    setClaimPending(world, 'app-data', null);
     expect((await kindsIn(world)).kinds).toEqual([]);
   });
 });
