@@ -46,7 +46,7 @@ export const applyStepResult = (
   record: recordAfter(state, act.step),
   memory: memoryAfter(state, act.step, now),
   ending: endingAfter(act),
-  releasedBoot: act.step.do === 'release-node' ? act.step.record.generation : state.releasedBoot,
+  releasedBoot: act.step.do === 'release-node' ? bootIn(act.step.record) : state.releasedBoot,
   steps: [...state.steps, { ...report(act, sentAt, now, result, null), ...podOf(state, act.step, result) }],
   cleared: stepProperties[act.step.do].makesStale === 'nothing' ? state.cleared : null,
   failures: 0,
@@ -90,6 +90,10 @@ const factsAfter = (
       return { machine: null, cluster: null };
   }
 };
+
+/** Returns the boot that a fence was for. Null if the record does not name it, or not for good. */
+const bootIn = ({ generation, generationDrifts }: FenceRecord): string | null =>
+  generationDrifts === true ? null : generation;
 
 const recordAfter = ({ record }: RunState, step: Step): FenceRecord | null => {
   switch (stepProperties[step.do].record) {

@@ -189,13 +189,16 @@ const endsTheFence = ({ ending, policy, memory: { admission } }: RunState): bool
   return over || takenByHand.has(ending.reason.code);
 };
 
-/** Returns the boot that was fenced, as it stands in the ledger. Null if it is not known. */
-const bootOfFence = ({ releasedBoot, memory, record, machine, request }: RunState): string | null =>
-  releasedBoot ??
-  memory.admittedBoot ??
-  (record?.machine === request.machine ? record.generation : null) ??
-  machine?.value.generation ??
-  null;
+/**
+ * Returns the boot that was fenced, as it stands in the ledger. Null if it is not known: if the generation drifts, the
+ * fence was reserved under another one.
+ */
+const bootOfFence = ({ releasedBoot, memory, record, machine, request }: RunState): string | null => {
+  if (releasedBoot !== undefined) return releasedBoot;
+  const own = record?.machine === request.machine ? record : null;
+  if (own?.generationDrifts === true || machine?.value.generationDrifts === true) return null;
+  return memory.admittedBoot ?? own?.generation ?? machine?.value.generation ?? null;
+};
 
 const finishRun = (state: RunState, now: Moment): Command => {
   if (state.location && endsTheFence(state) && !state.concluded)

@@ -73,8 +73,11 @@ export interface RunState {
   readonly steps: readonly StepReport[];
   readonly ending: Ending | null;
   readonly eventsRecorded: boolean;
-  /** The boot of the fence that this run has released, because a release removes the record. Null otherwise. */
-  readonly releasedBoot: string | null;
+  /**
+   * The boot of the fence that this run has released, because a release removes the record. Null if that boot is not
+   * known. Undefined if this run has released no fence.
+   */
+  readonly releasedBoot: string | null | undefined;
   /** Whether the end of the fence was recorded in the ledger, or could not be recorded. */
   readonly concluded: boolean;
 }
@@ -157,7 +160,7 @@ export const startRun = ({
   steps,
   ending: null,
   eventsRecorded: false,
-  releasedBoot: null,
+  releasedBoot: undefined,
   concluded: false,
 });
 

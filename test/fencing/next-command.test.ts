@@ -552,17 +552,26 @@ describe('the end of a run', () => {
   ] as const)('%s', (_, change, expected) => expect(next(change).do).toBe(expected));
 
   const named = read(0, 0, machine({ generation: 'boot-3' }));
+  const reserved = { memory: { ...memory, admittedBoot: 'boot-2' } };
+  const drifts = { generationDrifts: true };
   const fencedAgain = { ...ending('fenced', 'fenced'), machine: null, record: record({ generation: 'boot-1' }) };
   it.each([
-    ['was reserved', { memory: { ...memory, admittedBoot: 'boot-2' } }, 'boot-2'],
+    ['was reserved', reserved, 'boot-2'],
     ['is in the record of a fence that another run has reserved', unclaimed, 'boot-1'],
     ['was released', { ...ending('released', 'released'), releasedBoot: 'boot-0' }, 'boot-0'],
+    [
+      'was released, also if nothing named it',
+      { ...ending('released', 'released'), ...named, releasedBoot: null },
+      null,
+    ],
     [
       'the cloud names, if the record is of another machine',
       { record: record({ machine: 'm-2' }), ...named },
       'boot-3',
     ],
     ['is not known, if nothing names it', { record: null }, null],
+    ['is not known, if a detach has renamed it', { ...unclaimed, record: record({ ...drifts }) }, null],
+    ['is not known, if the cloud names it by an operation', { ...reserved, ...read(0, 0, machine(drifts)) }, null],
   ])('ends only the reservation of the boot that %s', (_, change, boot) =>
     expect(next({ ...fencedAgain, ...unclaimed, ...change })).toMatchObject({ do: 'conclude', boot }),
   );

@@ -17,17 +17,21 @@ const seen = (state: RunState, shown: NodeFacts, mono: number): RunState =>
   withClusterRead(state, { value: cluster({ node: shown }), requestedAt: at(mono), receivedAt: mono + 20 }, at(mono));
 
 it('a run that has released a fence still knows which boot it was', () => {
-  const step: Step = {
-    do: 'release-node',
-    node: targetNode(marked()),
-    record: record({ generation: 'boot-1' }),
-    tombstone: null,
-  };
-  const after = applyStepResult(begun, { step, because: because('settled', 'x') }, 'done', at(0), at(1));
-  expect(after).toMatchObject({ record: null, releasedBoot: 'boot-1' });
+const releasedWith = (shown: Parameters<typeof record>[0]) => {
+  const step: Step = { do: 'release-node', node: targetNode(marked()), record: record(shown), tombstone: null };
+  return applyStepResult(begun, { step, because: because('settled', 'x') }, 'done', at(0), at(1));
+};
+
+  expect(releasedWith({ generation: 'boot-1' })).toMatchObject({ record: null, releasedBoot: 'boot-1' });
+});
+
+it('a run that has released a fence does not know its boot if operations rename it', () => {
+  expect(releasedWith({ generation: 'boot-1', generationDrifts: true })).toMatchObject({ releasedBoot: null });
 });
 
 it.each([
+it('a run that has released no fence knows that', () => expect(begun.releasedBoot).toBeUndefined());
+
   ['a release knows since when our taint is gone', 'release', node(), 120],
   ['a release knows that our taint stands', 'release', marked(), null],
   ['no other run needs that time', 'fence', node(), null],

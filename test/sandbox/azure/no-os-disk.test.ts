@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseRecord } from '../../../fencing/model/record.ts';
-import { RECORD_ANNOTATION } from '../../../kubernetes/names.ts';
+import { parseLedger } from '../../../kubernetes/ledger-text.ts';
+import { LEDGER, RECORD_ANNOTATION } from '../../../kubernetes/names.ts';
 import type { AzureWorld } from '../../../sandbox/azure-sandbox.ts';
 import { deallocate, start } from '../../../sandbox/azure/machines.ts';
 import { stopGuest } from '../../../sandbox/azure/scenario.ts';
@@ -28,6 +29,12 @@ const phaseOf = (world: AzureWorld, machine: string) => {
   return parseRecord(node?.metadata.annotations?.[RECORD_ANNOTATION] ?? '')?.phase ?? null;
 };
 
+/** Which fences are finished, according to the ledger. */
+const finishedIn = (world: AzureWorld) => {
+  const map = getObject(world, 'configmaps', LEDGER.name, LEDGER.namespace);
+  return parseLedger(map?.data).entries.map(({ finished }) => finished);
+};
+
 const marks = (outcome: Awaited<ReturnType<typeof react>>) => outcome.steps.filter(({ step }) => step === 'mark');
 
 it.each(['disk', 'time'] as const)(
@@ -44,6 +51,13 @@ it.each(['disk', 'time'] as const)(
     expect(world.parts.azure.violations).toEqual([]);
   },
 );
+
+it('a fence that has ended makes room for the next one, although a detach has renamed the boot', async () => {
+  const { world, holder } = sceneWithout('disk');
+  change(world, holder, deallocate);
+  expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
+  expect(finishedIn(world)).toEqual([true]);
+});
 
 it('a machine is fenced to the end although Cloudfence detaches its disk meanwhile', async () => {
   const { world, disk, holder } = sceneWithout('disk');
