@@ -127,7 +127,7 @@ export const emptyMemory: Memory = {
   firstBoot: undefined,
   firstGeneration: undefined,
   vouchedSince: null,
-  untaintedSince: null,
+  untainted: null,
   connectivity: null,
   ...NOT_ASKED,
   polls: 0,
@@ -307,12 +307,18 @@ const firstBootOf = (
   return isLate ? null : (node?.bootID ?? null);
 };
 
-/** Returns since when this run has seen no taint of ours on the Node. Only a release needs it. */
-const untaintedSince = (
-  { request, memory }: RunState,
+/**
+ * Returns since when this run has seen no taint of ours on the Node. Only a release needs it. If the record names
+ * another removal than before, another run has set the taint between two looks, and removed it again.
+ */
+const untaintedAfter = (
+  { request, memory: { untainted } }: RunState,
   { value: { node }, receivedAt }: Observation<ClusterFacts>,
-): Memory['untaintedSince'] =>
-  request.intent !== 'release' || !node || node.taints.ours ? null : (memory.untaintedSince ?? receivedAt);
+): Memory['untainted'] => {
+  if (request.intent !== 'release' || !node || node.taints.ours) return null;
+  const released = node.record?.released ?? null;
+  return untainted?.released === released ? untainted : { since: receivedAt, released };
+};
 
 /** Adds a read of the cluster. The read includes everything that was done since the previous look. */
 export const withClusterRead = (state: RunState, cluster: Observation<ClusterFacts>, now: Moment): RunState => {
@@ -330,7 +336,7 @@ export const withClusterRead = (state: RunState, cluster: Observation<ClusterFac
       firstLease: memory.firstLease === undefined ? cluster.value.lease : memory.firstLease,
       firstFence: firstFenceOf(state, cluster.value),
       firstBoot: firstBootOf(state, cluster),
-      untaintedSince: untaintedSince(state, cluster),
+      untainted: untaintedAfter(state, cluster),
       attachments: attachmentsLeft(memory, cluster.value),
       unwanted: unwantedSince(memory, cluster.value, now),
     },

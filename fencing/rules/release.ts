@@ -93,7 +93,7 @@ const whatStays = ({ name, taints, untaint }: NodeFacts): string =>
  */
 const settlesIn = ({ request, policy, memory, now }: View, removed: number): number => {
   const differ = request.intent === 'release' && !policy.dryRun ? timing.personsClock : timing.clocksDiffer;
-  const since = memory.untaintedSince ?? Infinity;
+  const since = memory.untainted?.since ?? Infinity;
   return Math.min(since - now.mono, removed + differ - now.wall) + timing.settle;
 };
 

@@ -90,10 +90,10 @@ export interface Memory {
   /** When this run first asked the cloud about that boot (monotonic ms). Null before that. */
   readonly vouchedSince: number | null;
   /**
-   * Since when this run has seen that our out-of-service taint is not on the Node (monotonic ms). Null while it is, and
-   * in a run that is not a release.
+   * Since when this run has seen that our out-of-service taint is not on the Node (monotonic ms), and when it was
+   * removed according to the record. Null while the taint is on the Node, and in a run that is not a release.
    */
-  readonly untaintedSince: number | null;
+  readonly untainted: { readonly since: number; readonly released: string | null } | null;
   /** The survey of the other Nodes, and when it was requested (monotonic ms). */
   readonly connectivity: { readonly value: SurveyOfClusters; readonly requestedAt: number } | null;
   /** Whether the cap allows this fence to begin. Null before the run has asked about this boot. */

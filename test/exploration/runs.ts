@@ -184,7 +184,7 @@ const canonical = (known: RunState): RunState => ({
     leaseSince: known.memory.leaseSince === null ? null : notOlder(known.memory.leaseSince),
     firstStopping: known.memory.firstStopping && { ...known.memory.firstStopping, at: LONG_AGO.wall },
     connectivity: connectivityOf(known.memory),
-    untaintedSince: known.memory.untaintedSince === null ? null : notOlder(known.memory.untaintedSince),
+    untainted: known.memory.untainted && { ...known.memory.untainted, since: notOlder(known.memory.untainted.since) },
     vouchedSince: known.memory.firstBoot === undefined ? known.memory.vouchedSince : null,
     polls: 0,
     marks: 0,

@@ -182,7 +182,7 @@ const anyMemory: fc.Arbitrary<Partial<Memory>> = fc.record({
   witness: fc.constantFrom(null, 'released' as const, 'held' as const, 'none' as const),
   lease: fc.constantFrom(undefined, ago(20_000), ago(3_000)),
   leaseSince: mostly<number | null>(-29_000, null, 900),
-  untaintedSince: mostly<number | null>(null, -29_000, -31_000),
+  untainted: mostly<Memory['untainted']>(null, { since: -29_000, released: null }, { since: -31_000, released: null }),
   unwanted: fc.constantFrom(
     new Map([
       ['a-driver^disk-1', -60_000],

@@ -506,8 +506,8 @@ describe('a release by hand', () => {
   /** The taint is gone for so long (ms): according to the record, and for this run. */
   const lifted = (recorded: number, seen: number | null = null): View => {
     const given = returned({ node: back({}, { phase: 'lifted', released: ago(recorded) }) });
-    const untaintedSince = seen === null ? null : given.now.mono - seen;
-    return { ...given, memory: { ...given.memory, untaintedSince } };
+    const untainted = seen === null ? null : { since: given.now.mono - seen, released: null };
+    return { ...given, memory: { ...given.memory, untainted } };
   };
   const cases: readonly [string, View, string][] = [
     ['requires the same proof', release(lifted(630_000)), 'release-node'],

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
-import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { run } from '../../fencing/loop/run.ts';
+import { defaultPolicy, timing } from '../../fencing/model/policy.ts';
 import { startRun } from '../../fencing/loop/state.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
+import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { fence } from './ends.ts';
 import { startMachine, stopMachine, stopped, UNTIL_STOPPED_MS, type Incident } from './incidents.ts';
@@ -48,4 +50,24 @@ it('a fence that began while the laptop slept stays', async () => {
     expect([reason.code, labelOf(asleep)], `asleep before ${command.do}`).toEqual(['another-fence', 'next.1']);
   }
   expect(slept).toContain('sleep');
+});
+
+it('the quarantine stays until controllers have seen the last removal of the taint, whoever removed it', async () => {
+  const incident = stopped();
+  const { world, scene } = incident;
+  await fence(incident);
+  const ports = portsOver(world);
+  const removed: number[] = [];
+  const sleep: typeof ports.clock.sleep = async (ms, signal) => {
+    if (removed.length > 0) return ports.clock.sleep(ms, signal);
+    const begun = world.now();
+    world.advance(15_000);
+    addBarePod(world, { name: 'late', spec: { nodeName: scene.nodeOf(scene.holder) } });
+    const { steps } = await fence(incident, { runId: 'next' });
+    removed.push(...steps.filter(({ step }) => step === 'park').map(({ at }) => at));
+    return ports.clock.sleep(Math.max(0, ms - (world.now() - begun)), signal);
+  };
+  const { outcome, steps } = await run(releaseOf(incident), { ...ports, clock: { ...ports.clock, sleep } });
+  expect([outcome, removed.length]).toEqual(['released', 1]);
+  expect((steps.at(-1)?.at ?? 0) - (removed[0] ?? 0)).toBeGreaterThanOrEqual(timing.settle);
 });
