@@ -4,7 +4,7 @@ import path from 'node:path';
 import { bundleFunction } from '../../infra/serverless/bundle.ts';
 import { repositoryRoot } from '../../scripts/bundle.ts';
 import { benchedClouds, loadBenched } from './clouds.ts';
-import { openCpuShare } from './cpu-share.ts';
+import { DEFAULT_SHARE, openCpuShare } from './cpu-share.ts';
 import type { Deployed } from './deployed.ts';
 import { askAlone, type BenchedCloud, fenceOnce, isKubernetesPart, median } from './functions.ts';
 
@@ -29,8 +29,6 @@ export interface ColdStart {
   readonly programs: readonly string[];
 }
 
-/** Of one core. Lambda gives a function of 1,769 MB one core: https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html */
-const SHARE_OF_256_MB = 256 / 1_769;
 const STARTS = 5;
 
 const ofTheFunction = (loaded: readonly string[], { folder }: Deployed): readonly string[] =>
@@ -104,12 +102,12 @@ const wholeInWords = ({ ours, floor, withKubernetes }: InTurn): readonly string[
 
 /** Without a control group, the share is calculated from the processor time. */
 const shareInWords = (whole: InTurn, shared: InTurn | null): string => {
-  const [ours, floor] = [whole.ours, whole.floor].map(({ cpuMs }) => cpuMs / SHARE_OF_256_MB);
+  const [ours, floor] = [whole.ours, whole.floor].map(({ cpuMs }) => cpuMs / DEFAULT_SHARE);
   const times = shared ? [shared.ours.ms, shared.floor.ms] : [ours, floor];
   const [one = 0, least = 0] = times;
   const how = shared ? '' : ', by the processor alone';
   const alone = `the client alone ${least.toFixed(0)} ms: ${ratio(one, least)}`;
-  return `  with ${SHARE_OF_256_MB.toFixed(3)} of a core${how}: ${one.toFixed(0)} ms, of at most 350; ${alone}`;
+  return `  with ${DEFAULT_SHARE.toFixed(3)} of a core${how}: ${one.toFixed(0)} ms, of at most 350; ${alone}`;
 };
 
 const openAlone = async (cloud: BenchedCloud, { environment }: Deployed): Promise<Deployed> => {
@@ -120,7 +118,7 @@ const openAlone = async (cloud: BenchedCloud, { environment }: Deployed): Promis
 
 const benchCloud = async (cloud: BenchedCloud): Promise<void> => {
   const { functions, close } = await cloud.packaged();
-  const share = await openCpuShare(SHARE_OF_256_MB);
+  const share = await openCpuShare(DEFAULT_SHARE);
   try {
     const deployed = functions.find(({ name }) => name in cloud.fencing);
     if (!deployed) throw new Error(`${cloud.title} has no function that fences`);

@@ -12,6 +12,13 @@ export interface CpuShare {
 
 const PERIOD_US = 100_000;
 
+/** The memory (MB) of each function, by default: infra/aws/parameters.yml. */
+export const DEFAULT_MEMORY = 256;
+/** https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html */
+const MEMORY_OF_ONE_CORE = 1_769;
+/** The share of a core that Lambda gives to a function with the default memory. */
+export const DEFAULT_SHARE = DEFAULT_MEMORY / MEMORY_OF_ONE_CORE;
+
 /** https://docs.kernel.org/admin-guide/cgroup-v2.html, https://docs.kernel.org/scheduler/sched-bwc.html */
 const ROOTS = [
   {

@@ -77,6 +77,7 @@ const invoke = async () => {
   const { user, system } = process.cpuUsage(cpu);
   return {
     answer,
+    answeredAfterMs: performance.now() - started,
     rssAfterwards: process.memoryUsage().rss,
     peakRss: process.resourceUsage().maxRSS * 1_024,
     fenceCpuMs: (user + system) / 1_000,

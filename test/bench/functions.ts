@@ -28,6 +28,7 @@ export interface PackagedFunction {
 const imported = z.object({ importMs: z.number(), rssAfterImport: z.number(), loadedAtImport: z.array(z.string()) });
 const invoked = imported.extend({
   answer: z.unknown(),
+  answeredAfterMs: z.number(),
   rssAfterwards: z.number(),
   peakRss: z.number(),
   fenceCpuMs: z.number(),
@@ -78,13 +79,20 @@ const program = fileURLToPath(new URL('function-process.cjs', import.meta.url));
  */
 export const isKubernetesPart = (file: string): boolean => path.basename(file).startsWith('connect-cluster-');
 
-/** `through` is a program that starts the process, with its arguments. */
+/** How the process of a function starts. */
+interface Start {
+  /** A program that starts it, with its arguments. */
+  readonly through?: readonly string[];
+  /** Options of Node.js. */
+  readonly node?: readonly string[];
+}
+
 const ask = async (
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-  through: readonly string[],
+  { through = [], node = [] }: Start = {},
 ): Promise<unknown> => {
-  const [command = process.execPath, ...all] = [...through, process.execPath, program, ...args];
+  const [command = process.execPath, ...all] = [...through, process.execPath, ...node, program, ...args];
   const child = spawn(command, all, { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const ended = once(child, 'exit');
   const answered = once(child, 'message');
@@ -101,7 +109,7 @@ export const median = (numbers: readonly number[]): number =>
 
 const importsOf = async ({ file, environment }: Deployed) => {
   const all: z.infer<typeof imported>[] = [];
-  for (let nth = 0; nth < PROCESSES; nth += 1) all.push(imported.parse(await ask([file], environment, [])));
+  for (let nth = 0; nth < PROCESSES; nth += 1) all.push(imported.parse(await ask([file], environment)));
   return {
     importMs: median(all.map(({ importMs }) => importMs)),
     rssAfterImport: median(all.map(({ rssAfterImport }) => rssAfterImport)),
@@ -111,24 +119,30 @@ const importsOf = async ({ file, environment }: Deployed) => {
 
 type FirstFence = Pick<PackagedFunction, 'rssAfterFence' | 'peakRss' | 'fenceCpuMs'>;
 
+/** Calls the function once, in a process of its own. */
+export const invokeOnce = async (
+  { file, environment, exported = 'handler' }: Deployed,
+  event: object,
+  calls: BenchedCloud['calls'],
+  scene: Pick<FunctionScene, 'environment'>,
+  start: Start = {},
+): Promise<z.infer<typeof invoked>> => {
+  const args = [file, JSON.stringify(event), calls, exported];
+  return invoked.parse(await ask(args, { ...environment, ...scene.environment }, start));
+};
+
 /** @throws if nothing was fenced, or not with the Kubernetes part, because then the cost has no meaning */
 export const fenceOnce = async (
-  { file, environment, exported = 'handler' }: Deployed,
+  deployed: Deployed,
   eventFor: (machine: string) => object,
   { calls, openScene }: Pick<BenchedCloud, 'calls' | 'openScene'>,
   through: readonly string[] = [],
 ): Promise<z.infer<typeof invoked>> => {
   const scene = await openScene();
   try {
-    const found = invoked.parse(
-      await ask(
-        [file, JSON.stringify(eventFor(scene.machine)), calls, exported],
-        { ...environment, ...scene.environment },
-        through,
-      ),
-    );
+    const found = await invokeOnce(deployed, eventFor(scene.machine), calls, scene, { through });
     if (!scene.isFenced() || !found.loadedAfterwards.some(isKubernetesPart))
-      throw new Error(`${file}: ${JSON.stringify(found.answer)}`);
+      throw new Error(`${deployed.file}: ${JSON.stringify(found.answer)}`);
     return found;
   } finally {
     await scene.close();
@@ -144,7 +158,7 @@ export const askAlone = async (
   const scene = await openScene();
   try {
     const asked = JSON.stringify({ machine: scene.machine });
-    return invoked.parse(await ask([file, asked, 'lambda'], { ...environment, ...scene.environment }, through));
+    return invoked.parse(await ask([file, asked, 'lambda'], { ...environment, ...scene.environment }, { through }));
   } finally {
     await scene.close();
   }
