@@ -143,7 +143,7 @@ const lookAtAll = async (
   dependencies: FunctionDependencies,
   invocation: Invocation,
 ): Promise<readonly Outcome[]> => {
-  const [inEarnest, dry] = await Promise.all(
+  const [real, dry] = await Promise.all(
     [false, true].map((dryRun) =>
       lookAt(
         items.filter((item) => isDryRun(item, options.policy) === dryRun),
@@ -153,7 +153,7 @@ const lookAtAll = async (
       ),
     ),
   );
-  return [...(inEarnest ?? []), ...(dry ?? [])];
+  return [...(real ?? []), ...(dry ?? [])];
 };
 
 const lookAt = (

@@ -73,15 +73,15 @@ export const replay = (file: string, options: CommonOptions, terminal: Terminal)
         hints.map(({ machine }) => machine),
         session,
       );
-    const [dry, inEarnest] = await Promise.all([
+    const [dry, real] = await Promise.all([
       machinesOf(reading.hints.filter(isDry)),
       machinesOf(reading.hints.filter((hint) => !isDry(hint))),
     ]);
-    if (dry.length + inEarnest.length === 0 && reading.hints.length > 0)
+    if (dry.length + real.length === 0 && reading.hints.length > 0)
       terminal.complain('nothing to do: the machines that the event names no longer exist');
     const lookAt = (machines: readonly MachineId[], dryRun: boolean) =>
       runAll(machines, { policy: { ...policy, dryRun }, deadline, newRunId }, ports);
-    const outcomes = (await Promise.all([lookAt(inEarnest, false), lookAt(dry, true)])).flat();
+    const outcomes = (await Promise.all([lookAt(real, false), lookAt(dry, true)])).flat();
     const json = options.json ?? false;
     const [only, second] = outcomes;
     const code = only && !second ? printOutcome(only, json, terminal) : printOutcomes(outcomes, json, terminal);
