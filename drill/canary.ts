@@ -78,7 +78,7 @@ export const CLEANUP_MS = 5 * 60_000;
 
 /** A StorageClass may keep the disks of its deleted claims. In that case, only a person may delete the disk. */
 const keptVolume = ({ volume, facts }: Progress): Refusal | null => {
-  const storageClass = facts?.scene.storageClass;
+  const storageClass = facts?.drilledNode.storageClass;
   if (!volume || !storageClass || storageClass.deletesDisks) return null;
   return {
     says: `StorageClass ${storageClass.name} keeps ${volume.handle}`,

@@ -5,7 +5,7 @@ import type { Policy } from '../fencing/model/policy.ts';
 import { listSome } from '../fencing/model/reason.ts';
 import { mayBegin } from '../fencing/rules/guards.ts';
 import { proveIdentity } from '../fencing/rules/identity.ts';
-import type { DrilledMachine, DrillScene } from './ports.ts';
+import type { DrilledMachine, DrilledNode } from './ports.ts';
 
 /** Whether a machine may be stopped for a drill. Pure. */
 
@@ -20,9 +20,9 @@ export interface DrillFacts {
   readonly nodeName: string;
   readonly clusterName: string;
   readonly machine: MachineFacts;
-  readonly drilled: DrilledMachine;
+  readonly drilledMachine: DrilledMachine;
   readonly cluster: ClusterFacts;
-  readonly scene: DrillScene;
+  readonly drilledNode: DrilledNode;
   /** Names of all Nodes that name the machine, with their clusters. */
   readonly named: readonly string[];
   readonly identityRules: CloudIdentityRules;
@@ -46,8 +46,8 @@ type Check = (facts: DrillFacts, options: CheckOptions) => Refusal | readonly Re
 
 const refusal = (says: string, remedy: string): Refusal => ({ says, remedy });
 
-const notAllowed: Check = ({ scene, nodeName }, { allowCommand }) =>
-  scene.allowed
+const notAllowed: Check = ({ drilledNode, nodeName }, { allowCommand }) =>
+  drilledNode.allowed
     ? null
     : refusal(
         `Node ${nodeName} is not labelled for drills`,
@@ -77,7 +77,7 @@ const identity: Check = ({ cluster: { node }, machine, identityRules, named, nod
  * A kubelet writes what its Node says about the machine. A drill stops a running machine, so the cloud must confirm
  * that the machine belongs to this Node or this cluster.
  */
-const unconfirmed: Check = ({ machine: { machine, clusters }, drilled: { nodeNames }, nodeName, clusterName }) =>
+const unconfirmed: Check = ({ machine: { machine, clusters }, drilledMachine: { nodeNames }, nodeName, clusterName }) =>
   nodeNames.includes(nodeName) || clusters.includes(clusterName)
     ? null
     : refusal(
@@ -94,7 +94,7 @@ const notRunning: Check = ({ machine: { power, machine, evidence } }) =>
 
 type Doubt = readonly [holds: boolean, says: string, remedy: string];
 
-const doubtsAboutNode = (node: NodeFacts, { barred, hostname }: DrillScene): readonly Doubt[] => [
+const doubtsAboutNode = (node: NodeFacts, { barred, hostname }: DrilledNode): readonly Doubt[] => [
   [node.ready !== 'True', 'is not Ready', `\`kubectl describe node ${node.name}\` says why`],
   [node.deleting, 'is being deleted', 'choose another Node'],
   [node.controlPlane, 'belongs to the control plane', 'choose a worker'],
@@ -113,23 +113,23 @@ const doubtsAboutNode = (node: NodeFacts, { barred, hostname }: DrillScene): rea
   [hostname === null, 'has no label kubernetes.io/hostname', 'choose another Node'],
 ];
 
-const badNode: Check = ({ cluster: { node }, scene, nodeName }) =>
-  (node ? doubtsAboutNode(node, scene) : [])
+const badNode: Check = ({ cluster: { node }, drilledNode, nodeName }) =>
+  (node ? doubtsAboutNode(node, drilledNode) : [])
     .filter(([holds]) => holds)
     .map(([, says, remedy]) => refusal(`Node ${nodeName} ${says}`, remedy));
 
-const otherVolumes: Check = ({ scene, nodeName, cluster: { volumes }, ownVolume }) => {
-  const users = scene.pods.filter(({ disks }) => disks.length > 0);
+const otherVolumes: Check = ({ drilledNode, nodeName, cluster: { volumes }, ownVolume }) => {
+  const users = drilledNode.pods.filter(({ disks }) => disks.length > 0);
   const remedy = `move it away first (\`kubectl drain ${nodeName}\`, and afterwards \`kubectl uncordon ${nodeName}\`)`;
   const reported = volumes.filter(
     ({ key, attachment, reported: onStatus }) => (onStatus || attachment !== null) && key !== ownVolume,
   );
   return [
     ...users.map(({ name, disks }) => refusal(`pod ${name} on Node ${nodeName} uses ${listSome(disks)}`, remedy)),
-    ...(scene.attachments.length > 0
-      ? [refusal(`other volumes are attached to Node ${nodeName}: ${listSome(scene.attachments)}`, remedy)]
+    ...(drilledNode.attachments.length > 0
+      ? [refusal(`other volumes are attached to Node ${nodeName}: ${listSome(drilledNode.attachments)}`, remedy)]
       : []),
-    ...(scene.attachments.length === 0 && users.length === 0 && reported.length > 0
+    ...(drilledNode.attachments.length === 0 && users.length === 0 && reported.length > 0
       ? [
           refusal(
             `the status of Node ${nodeName} reports other volumes: ${listSome(reported.map(({ key }) => key))}`,
@@ -140,9 +140,9 @@ const otherVolumes: Check = ({ scene, nodeName, cluster: { volumes }, ownVolume 
   ];
 };
 
-/** Pods that were created after the scene was read. Only the facts of fencing contain their volumes. */
-const volumesOfPods: Check = ({ cluster: { pods }, scene, nodeName, ownVolume }) => {
-  const known = new Set(scene.pods.filter(({ disks }) => disks.length > 0).map(({ name }) => name));
+/** Pods that were created after the drilledNode was read. Only the facts of fencing contain their volumes. */
+const volumesOfPods: Check = ({ cluster: { pods }, drilledNode, nodeName, ownVolume }) => {
+  const known = new Set(drilledNode.pods.filter(({ disks }) => disks.length > 0).map(({ name }) => name));
   return pods
     .filter(({ namespace, name, finished }) => !finished && !known.has(`${namespace}/${name}`))
     .flatMap(({ namespace, name, volumes, unresolved }) => {
@@ -153,8 +153,8 @@ const volumesOfPods: Check = ({ cluster: { pods }, scene, nodeName, ownVolume })
     });
 };
 
-const barePods: Check = ({ scene, nodeName }) => {
-  const bare = scene.pods.filter((pod) => pod.bare);
+const barePods: Check = ({ drilledNode, nodeName }) => {
+  const bare = drilledNode.pods.filter((pod) => pod.bare);
   return bare.length === 0
     ? null
     : refusal(
@@ -164,8 +164,8 @@ const barePods: Check = ({ scene, nodeName }) => {
       );
 };
 
-const nowhereToGo: Check = ({ scene, nodeName }) =>
-  scene.spares.length > 0
+const nowhereToGo: Check = ({ drilledNode, nodeName }) =>
+  drilledNode.spares.length > 0
     ? null
     : refusal(
         `no other Node in the zone of Node ${nodeName} takes new pods, so the volume could not move`,
@@ -195,7 +195,7 @@ const nothingWouldHappen: Check = ({ machine, cluster }, { policy }) => {
 };
 
 /** The cap must also admit the fence of the drill, unless a person has overridden the cap. */
-const noRoomUnderCap: Check = ({ scene: { cap } }) => {
+const noRoomUnderCap: Check = ({ drilledNode: { cap } }) => {
   if (!cap)
     return refusal(
       'the cluster has no ledger of fences, so nothing would happen',
@@ -211,19 +211,19 @@ const noRoomUnderCap: Check = ({ scene: { cap } }) => {
     : null;
 };
 
-const hazards: Check = ({ drilled }, { suspendedGroup }) =>
-  drilled.hazards
+const hazards: Check = ({ drilledMachine }, { suspendedGroup }) =>
+  drilledMachine.hazards
     .filter(({ group }) => group === null || group !== suspendedGroup)
     .map(({ says, remedy }) => ({ says, remedy }));
 
-const storage: Check = ({ scene }, { storageClass }) =>
-  scene.storageClass
+const storage: Check = ({ drilledNode }, { storageClass }) =>
+  drilledNode.storageClass
     ? null
     : storageClass === null
       ? refusal('the cluster has no default StorageClass', 'name one with --storage-class')
       : refusal(`there is no StorageClass ${storageClass}`, '`kubectl get storageclass` lists them');
 
-const reserved: Check = ({ scene: { reservedBy }, nodeName }, { reservation, freeCommand }) => {
+const reserved: Check = ({ drilledNode: { reservedBy }, nodeName }, { reservation, freeCommand }) => {
   if (reservedBy === reservation) return null;
   return reservedBy === null
     ? refusal(`the reservation of Node ${nodeName} for this drill is gone`, 'begin the drill again')
@@ -233,10 +233,10 @@ const reserved: Check = ({ scene: { reservedBy }, nodeName }, { reservation, fre
       );
 };
 
-const leftovers: Check = ({ scene }, { removeCommand }) =>
-  scene.leftovers.length === 0
+const leftovers: Check = ({ drilledNode }, { removeCommand }) =>
+  drilledNode.leftovers.length === 0
     ? null
-    : refusal(`another drill runs, or has left ${listSome(scene.leftovers)}`, `\`${removeCommand}\` removes it`);
+    : refusal(`another drill runs, or has left ${listSome(drilledNode.leftovers)}`, `\`${removeCommand}\` removes it`);
 
 const checks: readonly Check[] = [
   notAllowed,

@@ -78,7 +78,7 @@ export interface PlacedCanary extends CanaryOptions {
 }
 
 /** Facts about a Node that only a drill needs. */
-export interface DrillScene {
+export interface DrilledNode {
   /** Whether the Node has the label that allows drills. */
   readonly allowed: boolean;
   /** The name by which a pod can prefer the Node, or null. */
@@ -118,7 +118,7 @@ export interface CanaryView {
   readonly there: AttachmentFacts | null;
 }
 
-export interface SceneRequest {
+export interface InspectRequest {
   readonly canary: CanaryOptions;
   /** The drill whose canary may exist, or null. Any other canary is a leftover. */
   readonly own: string | null;
@@ -127,7 +127,7 @@ export interface SceneRequest {
 
 /** Every method throws a `CloudfenceError`. */
 export interface DrillCluster {
-  readonly inspect: (node: string, request: SceneRequest, signal: AbortSignal) => Promise<DrillScene | null>;
+  readonly inspect: (node: string, request: InspectRequest, signal: AbortSignal) => Promise<DrilledNode | null>;
   /**
    * Reserves the Node for one drill, even if the canary of another drill exists elsewhere.
    *

@@ -36,7 +36,7 @@ const proved = (result: DrillResult, options: ProofOptions): readonly string[] =
   const { recovery, restart, facts } = result;
   const reached = (phase: Parameters<typeof msOf>[1]): boolean => msOf([...recovery, ...restart], phase) !== null;
   const claims: readonly (readonly [boolean, string])[] = [
-    [reached('off'), `the API answers this version of Cloudfence: ${facts?.drilled.calls.join(', ') ?? ''}`],
+    [reached('off'), `the API answers this version of Cloudfence: ${facts?.drilledMachine.calls.join(', ') ?? ''}`],
     [reached('off'), 'your own credentials may stop this machine'],
     [reached('up'), 'your own credentials may start this machine'],
     [reached('marked'), `${actorOf(options)} may read this machine, and mark its Node`],
@@ -59,7 +59,7 @@ const NEVER = [
 
 /** Lists what the drill has proved in the account. A stand-in for the cloud proves nothing about an account. */
 const proofsOf = (result: DrillResult, options: ProofOptions): Proofs => {
-  const standIn = result.facts?.drilled.standIn ?? null;
+  const standIn = result.facts?.drilledMachine.standIn ?? null;
   if (standIn !== null)
     return {
       proved: [],

@@ -16,7 +16,7 @@ import {
   type RecordProgress,
   POLL_MS,
   type Progress,
-  requestOf,
+  factRequestFor,
   writeNoted,
 } from './tools.ts';
 import { lookAtMachine, startMachine, stopMachine } from './machine.ts';
@@ -73,14 +73,14 @@ const stop = async (
 ): Promise<number> => {
   const { clock, drill, signal, tell } = tools;
   const checks = checkOptionsOf(options, tools, drill);
-  const last = await readFacts(requestOf(options, { drill, volume }), tools, signal);
+  const last = await readFacts(factRequestFor(options, { drill, volume }), tools, signal);
   const confirm = async (): Promise<void> => refuseChanges(facts, await renewFacts(last, tools, signal), checks);
   const leaves = (): number => {
     const { wall, mono } = clock.now();
     note({ stoppedAt: wall, mayBeOff: true });
     return mono;
   };
-  tell(`stops ${machine.machine}. If this terminal dies, start it with: ${last.drilled.startCommand}`);
+  tell(`stops ${machine.machine}. If this terminal dies, start it with: ${last.drilledMachine.startCommand}`);
   return stopMachine(machine, tools, confirm, leaves, signal);
 };
 
@@ -218,7 +218,7 @@ const perform = async (
   facts: DrillFacts,
   note: RecordProgress,
 ): Promise<Ending> => {
-  const { hostname } = facts.scene;
+  const { hostname } = facts.drilledNode;
   const { node } = facts.cluster;
   if (!node || hostname === null) throw new Refused(`Node ${facts.nodeName} is gone, or has lost its labels`);
   const taken = await reserve(node, { tools, note });
@@ -230,7 +230,7 @@ const perform = async (
 };
 
 const conduct = async (options: DrillOptions, tools: DrillTools, note: RecordProgress): Promise<Ending> => {
-  const facts = await readFacts(requestOf(options, null), tools, tools.signal);
+  const facts = await readFacts(factRequestFor(options, null), tools, tools.signal);
   note({ facts });
   const refusals = refusalsOf(facts, checkOptionsOf(options, tools, null));
   if (refusals.length > 0) return refused(refusals);

@@ -124,7 +124,7 @@ export const checkOptionsOf = (
   freeCommand: drillCluster.freeCommand(node),
 });
 
-export const requestOf = ({ target, canary, checks }: DrillOptions, own: FactRequest['own']): FactRequest => ({
+export const factRequestFor = ({ target, canary, checks }: DrillOptions, own: FactRequest['own']): FactRequest => ({
   target,
   canary,
   own,
@@ -185,20 +185,20 @@ export const readFacts = async (
 ): Promise<DrillFacts> => {
   const { cloud, cluster, drillCluster, drillCloud } = tools;
   const { query, identityRules } = namesOf({ node, machine }, tools);
-  const [[facts], found, scene, named] = await Promise.all([
+  const [[facts], found, drilledNode, named] = await Promise.all([
     cloud.look([machine], { disks: false }, signal),
     cluster.look({ query, node, nodeOnly: true, remembered: null, successorsOf: [] }, signal),
     drillCluster.inspect(node, { canary, cap, own: own?.drill ?? null }, signal),
     nodesNaming(query, node, tools, signal),
   ]);
-  if (!facts || !scene) throw new InvalidInput(`there is no Node ${node} in cluster ${cluster.name}`);
+  if (!facts || !drilledNode) throw new InvalidInput(`there is no Node ${node} in cluster ${cluster.name}`);
   return {
     nodeName: node,
     clusterName: cluster.name,
     machine: facts,
-    drilled: await drillCloud.inspect(targetOf(facts), signal),
+    drilledMachine: await drillCloud.inspect(targetOf(facts), signal),
     cluster: found,
-    scene,
+    drilledNode,
     named,
     identityRules,
     ownVolume: own?.volume ? `${own.volume.driver}^${own.volume.handle}` : null,

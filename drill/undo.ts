@@ -7,7 +7,7 @@ import { lookAtMachine, startMachine } from './machine.ts';
 
 /** Undoes what a drill did, whatever has happened, and reports what is left. */
 
-const startAgain = async (tools: DrillTools, { machine, drilled }: DrillFacts): Promise<readonly Refusal[]> => {
+const startAgain = async (tools: DrillTools, { machine, drilledMachine }: DrillFacts): Promise<readonly Refusal[]> => {
   const target = targetOf(machine);
   tools.tell(`starts ${target.machine}`);
   try {
@@ -15,20 +15,23 @@ const startAgain = async (tools: DrillTools, { machine, drilled }: DrillFacts): 
     return [];
   } catch (error) {
     return [
-      { says: `${target.machine} may be off: ${whyNotUndone(error, tools.giveUp)}`, remedy: drilled.startCommand },
+      {
+        says: `${target.machine} may be off: ${whyNotUndone(error, tools.giveUp)}`,
+        remedy: drilledMachine.startCommand,
+      },
     ];
   }
 };
 
 /** Checks whether a machine that ran after its start is off again. */
-const offAfterAll = async (tools: DrillTools, { machine, drilled }: DrillFacts): Promise<readonly Refusal[]> => {
+const offAfterAll = async (tools: DrillTools, { machine, drilledMachine }: DrillFacts): Promise<readonly Refusal[]> => {
   const target = targetOf(machine);
   const look = (signal: AbortSignal) => lookAtMachine(target, tools, signal);
   const said = await retryUndo(look, () => true, tools).then(
     ({ power }) => (power === 'running' ? null : `the cloud says ${power}`),
     (error: unknown) => whyNotUndone(error, tools.giveUp),
   );
-  return said === null ? [] : [{ says: `${target.machine} may be off: ${said}`, remedy: drilled.startCommand }];
+  return said === null ? [] : [{ says: `${target.machine} may be off: ${said}`, remedy: drilledMachine.startCommand }];
 };
 
 /** The time limit for the release of the Node after its machine runs again (ms). */

@@ -40,20 +40,20 @@ const exitCodeOf = (report: DrillReport): number => {
   return report.end === 'recovered' || report.end === 'checked' ? 0 : 1;
 };
 
-const planLines = ({ nodeName, machine, scene, cluster }: DrillFacts): readonly string[] => {
-  const moving = scene.pods.map(({ name }) => name);
+const planLines = ({ nodeName, machine, drilledNode, cluster }: DrillFacts): readonly string[] => {
+  const moving = drilledNode.pods.map(({ name }) => name);
   return [
     `This stops ${machine.machine}, the machine of Node ${nodeName}, as a failure would.`,
     moving.length === 0
       ? 'No other pod has to move.'
       : `Cloudfence deletes ${moving.length} other pods of the Node, without a grace period, and their ` +
         `controllers create them again: ${listSome(moving)}.`,
-    `The canary can move to ${listSome(scene.spares)}. Its volume has the StorageClass ` +
-      `${scene.storageClass?.name ?? ''}.`,
-    ...(scene.cap
+    `The canary can move to ${listSome(drilledNode.spares)}. Its volume has the StorageClass ` +
+      `${drilledNode.storageClass?.name ?? ''}.`,
+    ...(drilledNode.cap
       ? [
-          `The fence counts for the cap for 15 minutes: it is fence ${scene.cap.begun + 1} of at most ` +
-            `${scene.cap.limits.begun}.`,
+          `The fence counts for the cap for 15 minutes: it is fence ${drilledNode.cap.begun + 1} of at most ` +
+            `${drilledNode.cap.limits.begun}.`,
         ]
       : []),
     ...(cluster.taintSupported ? [] : ['The cluster does not know the out-of-service taint.']),

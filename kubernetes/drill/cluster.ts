@@ -11,9 +11,9 @@ import type {
   CanaryPod,
   CanaryView,
   DrillCluster,
-  DrillScene,
+  DrilledNode,
   NeighborPod,
-  SceneRequest,
+  InspectRequest,
   StorageClassFacts,
   ReservedNode,
 } from '../../drill/ports.ts';
@@ -126,10 +126,10 @@ const storageClassOf = async (reader: Reader, name: string | null): Promise<Stor
 const inspect = async (
   readerFor: Connection['reader'],
   name: string,
-  { own, canary, cap }: SceneRequest,
+  { own, canary, cap }: InspectRequest,
   readCap: CapControl['status'],
   signal: AbortSignal,
-): Promise<DrillScene | null> => {
+): Promise<DrilledNode | null> => {
   const reader = readerFor(signal);
   const node = await readNode(reader, name);
   if (!node) return null;

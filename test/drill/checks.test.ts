@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type CheckOptions, type DrillFacts, refusalsOf } from '../../drill/checks.ts';
 import type { Hazard, NeighborPod } from '../../drill/ports.ts';
 import { cluster, machine, node, pod, volume } from '../fencing/view-builder.ts';
-import { checkOptions, drilled, facts, room, scene } from './fake-drill.ts';
+import { checkOptions, drilledMachine, facts, room, drilledNode } from './fake-drill.ts';
 
 /** Each fact that speaks against stopping a machine, alone. */
 
@@ -47,9 +47,21 @@ describe('a drill refuses', () => {
       withNode({ taints: { ...taints, outOfService: true } }),
       /has an out-of-service taint that is not/,
     ],
-    ['a Node that no pod can prefer', { scene: scene({ hostname: null }) }, /has no label kubernetes\.io\/hostname$/],
-    ['a pod with a disk', { scene: scene({ pods: [neighbor] }) }, /^pod default\/db-0 on Node node-a uses claim data$/],
-    ['an attached volume', { scene: scene({ attachments: ['pv-1'] }) }, /^other volumes are attached to Node node-a/],
+    [
+      'a Node that no pod can prefer',
+      { drilledNode: drilledNode({ hostname: null }) },
+      /has no label kubernetes\.io\/hostname$/,
+    ],
+    [
+      'a pod with a disk',
+      { drilledNode: drilledNode({ pods: [neighbor] }) },
+      /^pod default\/db-0 on Node node-a uses claim data$/,
+    ],
+    [
+      'an attached volume',
+      { drilledNode: drilledNode({ attachments: ['pv-1'] }) },
+      /^other volumes are attached to Node node-a/,
+    ],
     [
       'a volume that only the status of the Node reports',
       { cluster: cluster({ pods: [], volumes: [volume({ attachment: null, reported: true })] }) },
@@ -67,17 +79,17 @@ describe('a drill refuses', () => {
     ],
     [
       'a cap whose window is full',
-      { scene: scene({ cap: { ...room, begun: 4, isOverridden: false } }) },
+      { drilledNode: drilledNode({ cap: { ...room, begun: 4, isOverridden: false } }) },
       /^the cap is reached/,
     ],
     [
       'a cap with too many unfinished fences',
-      { scene: scene({ cap: { ...room, unfinished: 2, isOverridden: false } }) },
+      { drilledNode: drilledNode({ cap: { ...room, unfinished: 2, isOverridden: false } }) },
       /^the cap is reached/,
     ],
     [
       'what another drill has left',
-      { scene: scene({ leftovers: ['pvc/x'] }) },
+      { drilledNode: drilledNode({ leftovers: ['pvc/x'] }) },
       /^another drill runs, or has left pvc\/x/,
     ],
   ])('%s', (_, change, words) => {
@@ -90,18 +102,25 @@ describe('a drill does not refuse', () => {
   it.each<[string, Partial<DrillFacts>, Partial<CheckOptions>]>([
     [
       'a full cap that a person has overridden',
-      { scene: scene({ cap: { ...room, begun: 9, isOverridden: true } }) },
+      { drilledNode: drilledNode({ cap: { ...room, begun: 9, isOverridden: true } }) },
       {},
     ],
     ['the volume of its own canary', { cluster: own, ownVolume: 'a-driver^disk-1' }, {}],
     ['a pod that has ended', { cluster: cluster({ pods: [pod({ finished: true })], volumes: [] }) }, {}],
     [
       'the names of its Node, if a tag names its cluster',
-      { drilled: { ...drilled, nodeNames: [] }, machine: machine({ power: 'running', disks: [], clusters: ['blue'] }) },
+      {
+        drilledMachine: { ...drilledMachine, nodeNames: [] },
+        machine: machine({ power: 'running', disks: [], clusters: ['blue'] }),
+      },
       {},
     ],
-    ['a suspended group', { drilled: { ...drilled, hazards: [hazard('workers')] } }, { suspendedGroup: 'workers' }],
-    ['its own reservation', { scene: scene({ reservedBy: 'this' }) }, { reservation: 'this' }],
+    [
+      'a suspended group',
+      { drilledMachine: { ...drilledMachine, hazards: [hazard('workers')] } },
+      { suspendedGroup: 'workers' },
+    ],
+    ['its own reservation', { drilledNode: drilledNode({ reservedBy: 'this' }) }, { reservation: 'this' }],
   ])('%s', (_, change, options) => {
     expect(says(change, options)).toEqual([]);
   });
@@ -113,7 +132,7 @@ it.each([
   ['a group that is not suspended', hazard('workers'), null],
   ['another group', hazard('workers'), 'others'],
 ] as const)('a drill refuses %s', (_, one, suspendedGroup) => {
-  expect(says({ drilled: { ...drilled, hazards: [one] } }, { suspendedGroup })).toEqual(['a hazard']);
+  expect(says({ drilledMachine: { ...drilledMachine, hazards: [one] } }, { suspendedGroup })).toEqual(['a hazard']);
 });
 
 it.each([
@@ -121,12 +140,12 @@ it.each([
   ['night', 'this', /^another drill \(night\) has reserved Node node-a$/],
   ['night', null, /^another drill \(night\) has reserved Node node-a$/],
 ] as const)('a drill refuses a Node that %s has reserved, if it should be %s', (reservedBy, reservation, words) => {
-  expect(says({ scene: scene({ reservedBy }) }, { reservation })).toEqual([expect.stringMatching(words)]);
+  expect(says({ drilledNode: drilledNode({ reservedBy }) }, { reservation })).toEqual([expect.stringMatching(words)]);
 });
 
 it('a drill refuses a machine whose cluster the cloud does not confirm', () => {
   const elsewhere = machine({ power: 'running', disks: [], clusters: ['green'] });
-  expect(says({ drilled: { ...drilled, nodeNames: ['node-b'] }, machine: elsewhere })).toEqual([
+  expect(says({ drilledMachine: { ...drilledMachine, nodeNames: ['node-b'] }, machine: elsewhere })).toEqual([
     expect.stringMatching(/^the cloud does not confirm that m-1 is Node node-a of cluster blue/),
   ]);
 });

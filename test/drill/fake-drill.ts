@@ -1,11 +1,11 @@
 import type { CheckOptions, DrillFacts } from '../../drill/checks.ts';
-import type { DrillCluster, DrillScene } from '../../drill/ports.ts';
+import type { DrillCluster, DrilledNode } from '../../drill/ports.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { cluster, machine, view } from '../fencing/view-builder.ts';
 
 /** A drill in which nothing speaks against a stop, which each case changes a little: machine m-1 of Node node-a runs. */
 
-export const scene = (change: Partial<DrillScene> = {}): DrillScene => ({
+export const drilledNode = (change: Partial<DrilledNode> = {}): DrilledNode => ({
   allowed: true,
   hostname: 'node-a',
   barred: [],
@@ -23,15 +23,21 @@ export const room = { begun: 0, unfinished: 0, limits: { begun: 4, unfinished: 2
 
 export const running = machine({ power: 'running', disks: [] });
 
-export const drilled = { hazards: [], nodeNames: ['node-a'], startCommand: 'start m-1', calls: [], standIn: null };
+export const drilledMachine = {
+  hazards: [],
+  nodeNames: ['node-a'],
+  startCommand: 'start m-1',
+  calls: [],
+  standIn: null,
+};
 
 export const facts = (change: Partial<DrillFacts> = {}): DrillFacts => ({
   nodeName: 'node-a',
   clusterName: 'blue',
   machine: running,
-  drilled,
+  drilledMachine,
   cluster: cluster({ pods: [], volumes: [] }),
-  scene: scene(),
+  drilledNode: drilledNode(),
   named: ['node-a in blue'],
   identityRules: view().identityRules,
   ownVolume: null,

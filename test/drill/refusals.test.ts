@@ -198,7 +198,7 @@ it('a drill reads the names that EC2 gives to the machine, and ignores one that 
   onAws(async (rig) => {
     const { facts } = await rig.drill({ dryRun: true });
     expect(facts?.machine.nodeNames).toContain(`${rig.scene.spare}.eu-west-1.compute.internal`);
-    expect(facts?.drilled.nodeNames).toEqual([rig.node]);
+    expect(facts?.drilledMachine.nodeNames).toEqual([rig.node]);
   }));
 
 it('a drill does nothing if the person does not type the name', () =>

@@ -9,7 +9,7 @@ import type { Cluster } from '../../fencing/model/cluster.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { cloudThat, clusterThat } from '../fencing/ports.ts';
 import { alone, attachment, cluster, machine, node } from '../fencing/view-builder.ts';
-import { commands, drilled, running, scene } from './fake-drill.ts';
+import { commands, drilledMachine, running, drilledNode } from './fake-drill.ts';
 
 /** When a drill stops and starts its machine, with stand-ins for everything around it. Times are virtual. */
 
@@ -148,12 +148,12 @@ const drillWith = async (change: Change, more: Partial<DrillCluster> = {}, other
       look: async () => [{ ...running, ...(stops && change.machine) }],
       powerOff: async () => void calls.push('power-off'),
     }),
-    drillCloud: { inspect: async () => drilled, start: async () => void calls.push('start') },
+    drillCloud: { inspect: async () => drilledMachine, start: async () => void calls.push('start') },
     cluster: home,
     clusters: [home, ...others],
     drillCluster: {
       ...commands,
-      inspect: async () => scene({ reservedBy }),
+      inspect: async () => drilledNode({ reservedBy }),
       reserve: async ({ drill }) => void (reservedBy = drill),
       free: async () => void calls.push('free'),
       create: async () => undefined,
