@@ -35,7 +35,7 @@ const sendToRegion =
   };
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html */
-export const objectsIn = (bucket: string, options: SignedCalls): ObjectStore => ({
+export const openObjectStore = (bucket: string, options: SignedCalls): ObjectStore => ({
   ...createObjectStore(createSignedCall('s3', options), {
     bucket: bucketUrl(bucket, options),
     calls: { read: 's3:GetObject', write: 's3:PutObject', remove: 's3:DeleteObject' },
@@ -97,7 +97,7 @@ const tellTopic = (topic: string, options: SignedCalls) => async (announcement: 
 };
 
 export const createIncidentKeeper = ({ bucket, topic }: IncidentPlaces, options: SignedCalls): TellingKeeper => ({
-  objects: objectsIn(bucket, options),
+  objects: openObjectStore(bucket, options),
   announce: async (announcement, signal) => {
     const tell = [tellBus(options), ...(topic === null ? [] : [tellTopic(topic, options)])];
     await Promise.all(tell.map((one) => one(announcement, signal)));

@@ -119,7 +119,7 @@ const common = { headers: { 'x-ms-version': STORAGE_VERSION } };
  * https://learn.microsoft.com/rest/api/storageservices/specifying-conditional-headers-for-blob-service-operations
  * https://learn.microsoft.com/rest/api/storageservices/list-blobs
  */
-export const objectsIn = (container: string, options: RestOptions): ObjectStore => ({
+export const openObjectStore = (container: string, options: RestOptions): ObjectStore => ({
   ...createObjectStore(sendTo(STORAGE, options), {
     ...common,
     bucket: container,
@@ -143,7 +143,7 @@ export const objectsIn = (container: string, options: RestOptions): ObjectStore 
 });
 
 export const createIncidentKeeper = ({ container, topic }: IncidentPlaces, options: RestOptions): TellingKeeper => ({
-  objects: objectsIn(container, options),
+  objects: openObjectStore(container, options),
   announce: async (announcement, signal) => {
     if (topic !== null) await tellTopic(topic, announcement, options, signal);
   },

@@ -49,7 +49,7 @@ const bucketUrl = (bucket: string, { endpoint }: PublisherOptions): string => `$
  * Cloud Storage counts the generations of an object: https://cloud.google.com/storage/docs/request-preconditions
  * Its list: https://cloud.google.com/storage/docs/xml-api/get-bucket-list
  */
-export const objectsIn = (bucket: string, options: PublisherOptions): ObjectStore => ({
+export const openObjectStore = (bucket: string, options: PublisherOptions): ObjectStore => ({
   ...createObjectStore(sendAs(options), {
     bucket: bucketUrl(bucket, options),
     calls: { read: 'storage.objects.get', write: 'storage.objects.create', remove: 'storage.objects.delete' },
@@ -69,7 +69,7 @@ export const objectsIn = (bucket: string, options: PublisherOptions): ObjectStor
 export const createIncidentKeeper = ({ bucket, topic }: IncidentPlaces, options: PublisherOptions): TellingKeeper => {
   const publish = createPublisher(options);
   return {
-    objects: objectsIn(bucket, options),
+    objects: openObjectStore(bucket, options),
     announce: async (announcement) => {
       if (topic === null) return;
       const { id, about, severity } = announcement;

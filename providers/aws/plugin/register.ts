@@ -17,8 +17,8 @@ const signingIn = async ({ region: given, variable }: Parameters<OpenIncidentPla
 const openBucket =
   (bucket: string): OpenIncidentPlace =>
   async (options) => {
-    const [signing, { objectsIn }] = await Promise.all([signingIn(options), import('../incidents.ts')]);
-    return { where: `the bucket ${bucket}`, objects: objectsIn(bucket, signing) };
+    const [signing, { openObjectStore }] = await Promise.all([signingIn(options), import('../incidents.ts')]);
+    return { where: `the bucket ${bucket}`, objects: openObjectStore(bucket, signing) };
   };
 
 /** A service and a stage, which `serverless` uses as the name of an install. */

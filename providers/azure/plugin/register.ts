@@ -25,9 +25,12 @@ const CONTAINER = /^https?:\/\/[^/?#@\s]+(?:\/[^/?#\s]+)+?\/?$/;
 const openContainer =
   (container: string): OpenIncidentPlace =>
   async () => {
-    const [{ lazyCredential }, { objectsIn }] = await Promise.all([import('../rest.ts'), import('../incidents.ts')]);
+    const [{ lazyCredential }, { openObjectStore }] = await Promise.all([
+      import('../rest.ts'),
+      import('../incidents.ts'),
+    ]);
     const options = { credential: lazyCredential() };
-    return { where: `the container ${container}`, objects: objectsIn(container, options) };
+    return { where: `the container ${container}`, objects: openObjectStore(container, options) };
   };
 
 /** A queue of a Service Bus namespace. */

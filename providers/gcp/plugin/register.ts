@@ -20,9 +20,9 @@ const BUCKET = /^gs:\/\/([a-z0-9][a-z0-9._-]{1,220}[a-z0-9])(?:\/incidents)?\/?$
 const openBucket =
   (bucket: string): OpenIncidentPlace =>
   async ({ variable }) => {
-    const { objectsIn } = await import('../incidents.ts');
+    const { openObjectStore } = await import('../incidents.ts');
     const options = { endpoint: readGcpEndpoint(variable) };
-    return { where: `the bucket ${bucket}`, objects: objectsIn(bucket, options) };
+    return { where: `the bucket ${bucket}`, objects: openObjectStore(bucket, options) };
   };
 
 const TOPIC = /^projects\/[a-z0-9.:-]+\/topics\/[\w.~+%-]+$/i;

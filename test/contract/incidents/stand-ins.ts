@@ -222,7 +222,7 @@ const openAws = (endpoint: string): Opened => {
   const bucket = 'incidents-bucket';
   return {
     keeper: aws.createIncidentKeeper({ bucket, topic: TOPIC_ARN }, options),
-    place: { where: `the bucket ${bucket}`, objects: aws.objectsIn(bucket, options) },
+    place: { where: `the bucket ${bucket}`, objects: aws.openObjectStore(bucket, options) },
     address: `s3://${bucket}`,
     environment: {
       AWS_ENDPOINT_URL: endpoint,
@@ -237,7 +237,7 @@ const openAzure = (url: string): Opened => {
   const container = `${url}/incidents-container`;
   return {
     keeper: azure.createIncidentKeeper({ container, topic: `${url}/api/events` }, { credential }),
-    place: { where: `the container ${container}`, objects: azure.objectsIn(container, { credential }) },
+    place: { where: `the container ${container}`, objects: azure.openObjectStore(container, { credential }) },
     address: container,
     environment: {},
   };
@@ -247,7 +247,7 @@ const openGcp = (endpoint: string): Opened => {
   const bucket = 'incidents-bucket';
   return {
     keeper: gcp.createIncidentKeeper({ bucket, topic: 'projects/p/topics/incidents' }, { endpoint }),
-    place: { where: `the bucket ${bucket}`, objects: gcp.objectsIn(bucket, { endpoint }) },
+    place: { where: `the bucket ${bucket}`, objects: gcp.openObjectStore(bucket, { endpoint }) },
     address: `gs://${bucket}`,
     environment: { CLOUDFENCE_GCP_ENDPOINT: endpoint },
   };
