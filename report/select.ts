@@ -71,7 +71,7 @@ export const selected = (
     .sort((a, b) => beganAt(b) - beganAt(a) || a.id.localeCompare(b.id));
 
 /** @throws InvalidInput if no incident matches the target */
-export const requireSome = ({ wanted: { target }, incidents, where }: Report): void => {
+export const requireIncidents = ({ wanted: { target }, incidents, where }: Report): void => {
   if (target === null || incidents.length > 0) return;
   throw new InvalidInput(
     `there is no incident of ${target} in ${where}: give a fence, a Node, or a machine, or omit it to see all`,

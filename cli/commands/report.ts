@@ -6,7 +6,7 @@ import { reportJson } from '../../report/json.ts';
 import { makeVisible } from '../../report/markup.ts';
 import { reportMarkdown } from '../../report/markdown.ts';
 import { reportPage } from '../../report/page.ts';
-import { objectsToRead, type Report, requireSome, selected, type ReportFilter } from '../../report/select.ts';
+import { objectsToRead, type Report, requireIncidents, selected, type ReportFilter } from '../../report/select.ts';
 import { writeOutput } from '../output-file.ts';
 import type { Terminal } from '../answer.ts';
 import { incidentFolder, isAddress, openPlace } from '../incident-place.ts';
@@ -85,7 +85,7 @@ export const report = async (
   const told = await gather(await openSource(options), wanted, made, AbortSignal.timeout(timeout));
   for (const { name, what, remedy } of told.damaged)
     complain(`cloudfence: ${makeVisible(name)}: ${makeVisible(what)}. To mend it, ${remedy}.`);
-  requireSome(told);
+  requireIncidents(told);
   const text = write(told);
   if (file === null) line(text.trimEnd());
   else {

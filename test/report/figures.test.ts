@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { percentile, shadowSummaryOf, spreadsOf } from '../../report/figures.ts';
-import { objectsToRead, requireSome, selected } from '../../report/select.ts';
+import { objectsToRead, requireIncidents, selected } from '../../report/select.ts';
 import type { Incident } from '../../incidents/incident.ts';
 import { shadowStory } from '../../report/words.ts';
 import { fenced, imagined, refused, released, reportOf, withPhases } from './samples.ts';
@@ -156,7 +156,7 @@ describe('the choice of incidents', () => {
 
   it('says so if there is nothing to report about a target', () => {
     const report = reportOf([], { wanted: { ...wanted, target: 'node-x' } });
-    expect(() => requireSome(report)).toThrow(/no incident of node-x in the folder incidents/);
-    expect(() => requireSome(reportOf([]))).not.toThrow();
+    expect(() => requireIncidents(report)).toThrow(/no incident of node-x in the folder incidents/);
+    expect(() => requireIncidents(reportOf([]))).not.toThrow();
   });
 });
