@@ -8,7 +8,7 @@ import { onOneLine, type Reason, because, shorten } from '../fencing/model/reaso
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { shellWord } from '../providers/stage.ts';
+import { shellQuote } from '../providers/stage.ts';
 
 /** The output of a command. */
 export interface Output {
@@ -207,5 +207,5 @@ export const packageFolder: string | null = packageIn(fileURLToPath(new URL('../
 export const withOwnPaths = (text: string, folder: string | null): string => {
   const own = folder?.replaceAll(path.win32.sep, path.posix.sep) ?? null;
   if (own === null || !isPlain(own)) return text;
-  return text.replaceAll(PACKAGED, (file) => shellWord(path.posix.join(own, file)));
+  return text.replaceAll(PACKAGED, (file) => shellQuote(path.posix.join(own, file)));
 };

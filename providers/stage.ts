@@ -123,11 +123,11 @@ export const secretName = (cluster: string): string =>
   `cloudfence-${cluster.replaceAll(/[^A-Za-z0-9-]+/g, '-').replaceAll(/^-+|-+$/g, '')}-kubeconfig`;
 
 /** Quotes a text as one word for a shell. */
-export const shellWord = (text: string): string =>
+export const shellQuote = (text: string): string =>
   /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 export const rbacSteps = (clusters: readonly SeenCluster[]): readonly string[] =>
-  clusters.map(({ context }) => `kubectl --context ${shellWord(context)} apply -f infra/kubernetes/rbac.yaml`);
+  clusters.map(({ context }) => `kubectl --context ${shellQuote(context)} apply -f infra/kubernetes/rbac.yaml`);
 
 /** The commands that deploy the functions, and that send a test event. For a release, a docs page describes them. */
 export const deployment = (
@@ -152,7 +152,7 @@ export const kubeconfigSteps = (
 ): readonly string[] => {
   const file = `${secretName(name)}.yaml`;
   return [
-    `npx cloudfence kubeconfig --context ${shellWord(context)} --name ${shellWord(name)} > ${file}`,
+    `npx cloudfence kubeconfig --context ${shellQuote(context)} --name ${shellQuote(name)} > ${file}`,
     ...store(secretName(name), file),
     `rm ${file}`,
   ];

@@ -6,7 +6,7 @@ import { kubeconfigFiles } from '../../config/settings.ts';
 import { unwritableFile } from '../output-file.ts';
 import { type Survey, survey } from '../survey.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
-import { shellWord } from '../../providers/stage.ts';
+import { shellQuote } from '../../providers/stage.ts';
 import { type Terminal, packageFolder, type Output } from '../answer.ts';
 import { type StageFileReader, stageFile, valuesFor } from '../stage-file.ts';
 import { stringify } from 'yaml';
@@ -42,10 +42,10 @@ const schemaFor = (file: string, { writer }: Survey, reader: StageFileReader): s
 
 const stepsFor = (found: Survey, { stage, for: reader, kubeconfig }: InitOptions, file: string): readonly string[] => {
   const { writer, clusters } = found;
-  const given = kubeconfig === undefined ? [] : [`export KUBECONFIG=${shellWord(absolutePaths(kubeconfig))}`];
+  const given = kubeconfig === undefined ? [] : [`export KUBECONFIG=${shellQuote(absolutePaths(kubeconfig))}`];
   return reader === 'functions'
     ? [...given, ...writer.steps(stage, clusters, packageFolder === null ? 'checkout' : 'release')]
-    : [...writer.cliSteps(clusters), `export CLOUDFENCE_CONFIG=${shellWord(file)}`, 'npx cloudfence doctor'];
+    : [...writer.cliSteps(clusters), `export CLOUDFENCE_CONFIG=${shellQuote(file)}`, 'npx cloudfence doctor'];
 };
 
 const absolutePaths = (list: string): string =>

@@ -7,7 +7,7 @@ import {
   rbacSteps,
   regionsByLabel,
   type SeenCluster,
-  shellWord,
+  shellQuote,
   secretName,
   type StageAccess,
   type StageValue,
@@ -102,7 +102,7 @@ const accessEntries = (stage: string, cluster: SeenCluster, region: string): rea
   'ACCOUNT=$(aws sts get-caller-identity --query Account --output text)',
   'for function in on-event sweep replay fence doctor diagnose; do aws eks create-access-entry --region ' +
     `${regionOf([cluster]) ?? region} --cluster-name ` +
-    `${shellWord(eksNameOf(cluster) ?? cluster.name)} --kubernetes-groups cloudfence --principal-arn ` +
+    `${shellQuote(eksNameOf(cluster) ?? cluster.name)} --kubernetes-groups cloudfence --principal-arn ` +
     `"arn:aws:iam::$ACCOUNT:role/cloudfence-${stage}-${region}-$function"; done`,
 ];
 
@@ -115,7 +115,7 @@ const steps: StageWriter['steps'] = (stage, clusters, from) => {
   const region = regionOf(clusters) ?? '<region>';
   const [managed, own] = [clusters.filter(isEks), clusters.filter((cluster) => !isEks(cluster))];
   return [
-    ...clusters.map(({ context }) => `npx cloudfence doctor --context ${shellWord(context)} --region ${region}`),
+    ...clusters.map(({ context }) => `npx cloudfence doctor --context ${shellQuote(context)} --region ${region}`),
     ...rbacSteps(clusters),
     ...own.flatMap((cluster) => kubeconfigSteps(cluster, storedIn(region))),
     ...deploy,

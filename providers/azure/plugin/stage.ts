@@ -8,7 +8,7 @@ import {
   regionsByLabel,
   secretName,
   type SeenCluster,
-  shellWord,
+  shellQuote,
   type StageAccess,
   type StageValue,
   type StageWriter,
@@ -136,10 +136,10 @@ const vaultSteps = (stage: StageValue | undefined, clusters: readonly SeenCluste
   const vault = vaultOf(clusters);
   const location = String(stage?.value ?? 'westeurope');
   return [
-    `az group create --name ${VAULT_GROUP} --location ${shellWord(location)}`,
+    `az group create --name ${VAULT_GROUP} --location ${shellQuote(location)}`,
     `# the name of a vault must be free in all of Azure: if it is not, choose another one, also in the file`,
     `az keyvault create --name ${vault} --resource-group ${VAULT_GROUP} --location ` +
-      `${shellWord(location)} --enable-rbac-authorization true`,
+      `${shellQuote(location)} --enable-rbac-authorization true`,
   ];
 };
 
@@ -148,7 +148,7 @@ const storedIn = (vault: string) => (secret: string, file: string) => [
 ];
 
 const environment = (clusters: readonly SeenCluster[]): readonly string[] =>
-  [subscriptionOf(clusters)].flatMap((one) => (one === null ? [] : `export AZURE_SUBSCRIPTION_ID=${shellWord(one)}`));
+  [subscriptionOf(clusters)].flatMap((one) => (one === null ? [] : `export AZURE_SUBSCRIPTION_ID=${shellQuote(one)}`));
 
 const steps: StageWriter['steps'] = (stage, clusters, from) => {
   const { deploy, testEvent } = deployment(from, 'Azure', `-c serverless.azure.yml --stage ${stage}`);
@@ -164,7 +164,7 @@ const steps: StageWriter['steps'] = (stage, clusters, from) => {
   ]);
   return [
     ...environment(clusters),
-    ...clusters.map(({ context }) => `npx cloudfence doctor --context ${shellWord(context)}`),
+    ...clusters.map(({ context }) => `npx cloudfence doctor --context ${shellQuote(context)}`),
     ...rbacSteps(own),
     ...(own.length > 0 ? vaultSteps(locationValue(clusters), clusters) : []),
     ...own.flatMap((cluster) => kubeconfigSteps(cluster, storedIn(vaultOf(clusters)))),

@@ -8,7 +8,7 @@ import {
   regionsByLabel,
   secretName,
   type SeenCluster,
-  shellWord,
+  shellQuote,
   type StageAccess,
   type StageValue,
   type StageWriter,
@@ -98,7 +98,7 @@ const storedIn = (project: string) => (secret: string, file: string) => [
 const gkeSteps = (stage: string, project: string, { context }: SeenCluster): readonly string[] => [
   `ACCOUNT=cloudfence-${stage}-run@${project}.iam.gserviceaccount.com`,
   `sed "/kind: Group/,/name:/ { s/kind: Group/kind: User/; s/name: cloudfence/name: $ACCOUNT/ }" ` +
-    `infra/kubernetes/rbac.yaml | kubectl --context ${shellWord(context)} apply -f -`,
+    `infra/kubernetes/rbac.yaml | kubectl --context ${shellQuote(context)} apply -f -`,
 ];
 
 const steps: StageWriter['steps'] = (stage, clusters, from) => {
@@ -106,7 +106,7 @@ const steps: StageWriter['steps'] = (stage, clusters, from) => {
   const project = projectOf(clusters) ?? '<project>';
   const [managed, own] = [clusters.filter(isGke), clusters.filter((cluster) => !isGke(cluster))];
   return [
-    ...clusters.map(({ context }) => `npx cloudfence doctor --context ${shellWord(context)}`),
+    ...clusters.map(({ context }) => `npx cloudfence doctor --context ${shellQuote(context)}`),
     ...managed.flatMap((cluster) => gkeSteps(stage, project, cluster)),
     ...rbacSteps(own),
     ...own.flatMap((cluster) => kubeconfigSteps(cluster, storedIn(project))),
