@@ -9,7 +9,7 @@ export interface Filter {
   readonly values: readonly string[];
 }
 
-export const listOf = (params: URLSearchParams, name: string): readonly string[] => {
+export const listParameter = (params: URLSearchParams, name: string): readonly string[] => {
   const values: string[] = [];
   for (let n = 1, value = params.get(`${name}.1`); value !== null; n += 1, value = params.get(`${name}.${n}`))
     values.push(value);
@@ -17,9 +17,9 @@ export const listOf = (params: URLSearchParams, name: string): readonly string[]
 };
 
 export const filtersOf = (params: URLSearchParams): readonly Filter[] =>
-  listOfNames(params).map((name, index) => ({ name, values: listOf(params, `Filter.${index + 1}.Value`) }));
+  filterNames(params).map((name, index) => ({ name, values: listParameter(params, `Filter.${index + 1}.Value`) }));
 
-const listOfNames = (params: URLSearchParams): readonly string[] => {
+const filterNames = (params: URLSearchParams): readonly string[] => {
   const names: string[] = [];
   for (let name = params.get('Filter.1.Name'); name !== null; name = params.get(`Filter.${names.length + 1}.Name`))
     names.push(name);
@@ -36,7 +36,7 @@ const missing = (name: string): Ec2Refusal =>
 
 /** Returns the requested ids, and checks that each is well-formed. */
 export const instanceIds = (params: URLSearchParams): readonly string[] => {
-  const ids = listOf(params, 'InstanceId');
+  const ids = listParameter(params, 'InstanceId');
   for (const id of ids) requireInstanceId(id);
   return ids;
 };
@@ -46,7 +46,7 @@ const requireInstanceId = (id: string): void => {
 };
 
 export const volumeIds = (params: URLSearchParams): readonly string[] => {
-  const ids = listOf(params, 'VolumeId');
+  const ids = listParameter(params, 'VolumeId');
   for (const id of ids) requireVolumeId(id);
   return ids;
 };

@@ -43,7 +43,7 @@ const classOf = (world: ClusterWorld, { spec }: PersistentVolumeClaimObject) =>
   getObject(world, 'storageclasses', spec.storageClassName ?? '');
 
 /** The scheduler's part: it selects the node, and the provisioner creates the disk there. */
-export const wantDisks = (world: ClusterWorld, pod: PodObject, node: string): void => {
+export const selectNodeForClaims = (world: ClusterWorld, pod: PodObject, node: string): void => {
   for (const claim of claimsOf(world, pod)) {
     const waits = claim.spec.volumeName === undefined && claim.metadata.annotations?.[SELECTED_NODE] === undefined;
     if (waits && classOf(world, claim))

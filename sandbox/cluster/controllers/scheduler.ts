@@ -3,7 +3,7 @@ import { writerAs } from './object-writer.ts';
 import { listObjects } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isActive } from './pods.ts';
-import { wantDisks } from './provisioner.ts';
+import { selectNodeForClaims } from './provisioner.ts';
 import { untolerated } from './taints.ts';
 import type { AttachableVolume } from './volumes.ts';
 import { podsOn, volumesOfPod, zoneLabel } from './volumes.ts';
@@ -22,7 +22,7 @@ const bind = (world: ClusterWorld, pod: PodObject): void => {
       load(world, a) - load(world, b) ||
       a.metadata.name.localeCompare(b.metadata.name),
   );
-  if (best && volumes === 'unbound') wantDisks(world, pod, best.metadata.name);
+  if (best && volumes === 'unbound') selectNodeForClaims(world, pod, best.metadata.name);
   else if (best)
     writerAs(world, 'kube-scheduler').change('pods', pod, (draft) => void (draft.spec.nodeName = best.metadata.name));
 };

@@ -1,4 +1,4 @@
-import { listOf } from '../params.ts';
+import { listParameter } from '../params.ts';
 import type { Ec2World } from '../state.ts';
 import { instanceIn, volumeIn } from '../state.ts';
 import type { AccessRequest } from './evaluate.ts';
@@ -35,5 +35,5 @@ export const requiredPermissions = (world: Ec2World, params: URLSearchParams): r
 
 const named = (params: URLSearchParams, name: string): readonly string[] => {
   const one = params.get(name);
-  return one === null ? listOf(params, name) : [one];
+  return one === null ? listParameter(params, name) : [one];
 };
