@@ -117,20 +117,20 @@ const reserveFence = async (
   access: LedgerAccess,
   { machine, boot, cap, onlyAsked }: CapReservation,
   { nodes, settings, ledger }: ReservationBasis,
-  kept?: number,
+  maxFinished?: number,
 ): Promise<Admission> => {
   const short = { ...shortNames({ machine, boot }), cap, nodes };
   const decide = (read: LedgerState) => {
     const now = access.clock.now();
     const isOverridden = activeCapOverride(settings, now) !== null;
-    const decided = admitReservation(read, { ...short, now, isOverridden }, kept);
+    const decided = admitReservation(read, { ...short, now, isOverridden }, maxFinished);
     return onlyAsked ? { ...decided, write: null } : decided;
   };
   return changes.change(access, decide, ledger);
 };
 
-/** `kept`: the number of finished fences that keep their entries, if it differs from the default. */
-export const createLedger = (clock: Pick<CallClock, 'now'>, kept?: number): Ledger => {
+/** `maxFinished`: the number of finished fences that keep their entries, if it differs from the default. */
+export const createLedger = (clock: Pick<CallClock, 'now'>, maxFinished?: number): Ledger => {
   const changes = createLedgerChanges();
   const bases = createReservationBases(clock);
   return {
@@ -142,7 +142,7 @@ export const createLedger = (clock: Pick<CallClock, 'now'>, kept?: number): Ledg
           access,
           wanted,
           (await bases.take()) ?? (await readReservationBasis(access.reader)),
-          kept,
+          maxFinished,
         );
       } catch (error) {
         throw withRemedy(error);
@@ -151,13 +151,13 @@ export const createLedger = (clock: Pick<CallClock, 'now'>, kept?: number): Ledg
     conclude: (access, ended) =>
       changes.change(access, (read) => ({
         says: undefined,
-        write: concludeEntry(read, shortNames(ended), access.clock.now(), kept),
+        write: concludeEntry(read, shortNames(ended), access.clock.now(), maxFinished),
       })),
     concludeUnless: (access, machines, readAt) => {
       const shown = { showing: new Set(machines.map(shortMachine)), readAt };
       return changes.change(access, (read) => ({
         says: undefined,
-        write: finishVanishedFences(read, shown, access.clock.now(), kept),
+        write: finishVanishedFences(read, shown, access.clock.now(), maxFinished),
       }));
     },
   };

@@ -55,7 +55,7 @@ export const pruneLedger = (
  * not fence more machines within the window. The others are only counted. So the cost per fence does not grow with the
  * number of fences.
  */
-const ENTRIES_KEPT = 64;
+const MAX_FINISHED = 64;
 
 /**
  * The number of counted fences that keep a short name. The latest ones keep it. If such a machine is fenced again
@@ -111,9 +111,9 @@ const folded = (entry: LedgerEntry): CountedFences => ({
 /**
  * Returns the ledger with only the latest entries of finished fences. The other finished fences are counted instead.
  */
-const withoutOldEntries = ({ entries, counted }: LedgerState, kept: number): LedgerState => {
+const withoutOldEntries = ({ entries, counted }: LedgerState, maxFinished: number): LedgerState => {
   const over = entries.filter(({ finished }) => finished).sort((a, b) => b.begun - a.begun);
-  const old = new Set(over.slice(kept));
+  const old = new Set(over.slice(maxFinished));
   return {
     entries: entries.filter((entry) => !old.has(entry)),
     counted: withLatestNames(byMinute([...counted, ...[...old].map(folded)])),
@@ -155,13 +155,13 @@ const unfolded = (
 /**
  * Returns whether the fence may begin, and the new content of the ledger. `write` is null if the ledger needs no
  * change. A fence that already has an entry is admitted again: a message may arrive twice, a run may die after its
- * reservation, and work may return to a finished fence. The entry then becomes open again, and keeps its age. `kept` is
+ * reservation, and work may return to a finished fence. The entry then becomes open again, and keeps its age. `maxFinished` is
  * the number of finished fences that keep their entries.
  */
 export const admitReservation = (
   read: LedgerState,
   reserving: ReservationContext,
-  kept = ENTRIES_KEPT,
+  maxFinished = MAX_FINISHED,
 ): { readonly says: Admission; readonly write: LedgerState | null } => {
   const { machine, boot, now } = reserving;
   const { ledger, corrected } = pruneLedger(read, now);
@@ -181,21 +181,21 @@ export const admitReservation = (
     : { machine, boot: boot ?? '', begun: now, finished: false, nodes: reserving.nodes };
   const isNew = admitted && entered?.finished !== false;
   const after = isNew ? { ...others, entries: [...others.entries, begins] } : ledger;
-  return { says: { ...use, admitted }, write: isNew || corrected ? withoutOldEntries(after, kept) : null };
+  return { says: { ...use, admitted }, write: isNew || corrected ? withoutOldEntries(after, maxFinished) : null };
 };
 
 /** Returns the ledger with the given fences marked as finished, or null if none of their entries is open. */
 const finish = (
   read: LedgerState,
   now: number,
-  kept: number,
+  maxFinished: number,
   isOver: (entry: LedgerEntry) => boolean,
 ): LedgerState | null => {
   const { ledger } = pruneLedger(read, now);
   const ends = (entry: LedgerEntry): boolean => !entry.finished && isOver(entry);
   if (!ledger.entries.some(ends)) return null;
   const entries = ledger.entries.map((entry) => (ends(entry) ? { ...entry, finished: true } : entry));
-  return withoutOldEntries({ ...ledger, entries }, kept);
+  return withoutOldEntries({ ...ledger, entries }, maxFinished);
 };
 
 /**
@@ -207,12 +207,12 @@ export const concludeEntry = (
   read: LedgerState,
   { machine, boot }: EndedFence,
   now: number,
-  kept = ENTRIES_KEPT,
+  maxFinished = MAX_FINISHED,
 ): LedgerState | null =>
   finish(
     read,
     now,
-    kept,
+    maxFinished,
     (entry) => entry.machine === machine && (boot === null || entry.boot === '' || entry.boot === boot),
   );
 
@@ -226,11 +226,11 @@ export const finishVanishedFences = (
   read: LedgerState,
   { showing, readAt }: { readonly showing: ReadonlySet<string>; readonly readAt: number },
   now: number,
-  kept = ENTRIES_KEPT,
+  maxFinished = MAX_FINISHED,
 ): LedgerState | null =>
   finish(
     read,
     now,
-    kept,
+    maxFinished,
     ({ machine, begun, nodes }) => nodes > 0 && !showing.has(machine) && readAt - begun >= timing.fenceShows,
   );
