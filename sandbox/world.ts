@@ -15,8 +15,8 @@ export interface ScheduledEvent {
 export interface WorldState<Parts> {
   now: number;
   order: number;
-  dice: number;
-  agenda: ScheduledEvent[];
+  randomState: number;
+  scheduled: ScheduledEvent[];
   readonly parts: Parts;
 }
 
@@ -44,15 +44,15 @@ export const createWorld = <Parts>(
   actors: Actors<Parts>,
   parts: Parts,
   start: { now: number; seed: number },
-): World<Parts> => worldOf(actors, { now: start.now, order: 0, dice: start.seed >>> 0, agenda: [], parts });
+): World<Parts> => worldOf(actors, { now: start.now, order: 0, randomState: start.seed >>> 0, scheduled: [], parts });
 
 const worldOf = <Parts>(actors: Actors<Parts>, state: WorldState<Parts>): World<Parts> => {
   const world: World<Parts> = {
     state,
     parts: state.parts,
     now: () => state.now,
-    random: () => roll(state),
-    schedule: (actor, delay, about = '') => keepAppointment(state, actor, state.now + Math.max(0, delay), about),
+    random: () => nextRandom(state),
+    schedule: (actor, delay, about = '') => addScheduled(state, actor, state.now + Math.max(0, delay), about),
     advance: (ms) => runUntil(world, actors, state.now + ms),
     fork: () => worldOf(actors, structuredClone(state)),
   };
@@ -60,26 +60,26 @@ const worldOf = <Parts>(actors: Actors<Parts>, state: WorldState<Parts>): World<
 };
 
 /** mulberry32: small, seeded, good enough to vary a history. */
-const roll = <Parts>(state: WorldState<Parts>): number => {
-  state.dice = (state.dice + 0x6d2b79f5) >>> 0;
-  let mixed = state.dice;
+const nextRandom = <Parts>(state: WorldState<Parts>): number => {
+  state.randomState = (state.randomState + 0x6d2b79f5) >>> 0;
+  let mixed = state.randomState;
   mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
   mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
   return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
 };
 
-const keepAppointment = <Parts>(state: WorldState<Parts>, actor: string, at: number, about: string): void => {
-  const known = state.agenda.find((other) => other.actor === actor && other.about === about);
+const addScheduled = <Parts>(state: WorldState<Parts>, actor: string, at: number, about: string): void => {
+  const known = state.scheduled.find((other) => other.actor === actor && other.about === about);
   if (known && known.at <= at) return;
-  state.agenda = state.agenda.filter((other) => other !== known);
-  state.agenda.push({ at, order: state.order++, actor, about });
+  state.scheduled = state.scheduled.filter((other) => other !== known);
+  state.scheduled.push({ at, order: state.order++, actor, about });
 };
 
 const runUntil = <Parts>(world: World<Parts>, actors: Actors<Parts>, until: number): void => {
   const { state } = world;
-  for (let next = earliest(state.agenda); next && next.at <= until; next = earliest(state.agenda)) {
+  for (let next = earliest(state.scheduled); next && next.at <= until; next = earliest(state.scheduled)) {
     const due = next;
-    state.agenda = state.agenda.filter((other) => other !== due);
+    state.scheduled = state.scheduled.filter((other) => other !== due);
     state.now = Math.max(state.now, due.at);
     const actor = actors[due.actor];
     if (!actor) throw new Error(`the sandbox has no actor named ${due.actor}`);
@@ -88,8 +88,8 @@ const runUntil = <Parts>(world: World<Parts>, actors: Actors<Parts>, until: numb
   state.now = until;
 };
 
-const earliest = (agenda: readonly ScheduledEvent[]): ScheduledEvent | undefined =>
-  agenda.reduce<ScheduledEvent | undefined>(
+const earliest = (scheduled: readonly ScheduledEvent[]): ScheduledEvent | undefined =>
+  scheduled.reduce<ScheduledEvent | undefined>(
     (best, other) => (!best || other.at < best.at || (other.at === best.at && other.order < best.order) ? other : best),
     undefined,
   );

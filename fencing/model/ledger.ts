@@ -155,8 +155,8 @@ const unfolded = (
 /**
  * Returns whether the fence may begin, and the new content of the ledger. `write` is null if the ledger needs no
  * change. A fence that already has an entry is admitted again: a message may arrive twice, a run may die after its
- * reservation, and work may return to a finished fence. The entry then becomes open again, and keeps its age. `maxFinished` is
- * the number of finished fences that keep their entries.
+ * reservation, and work may return to a finished fence. The entry then becomes open again, and keeps its age.
+ * `maxFinished` is the number of finished fences that keep their entries.
  */
 export const admitReservation = (
   read: LedgerState,
