@@ -11,17 +11,17 @@ import { base64, carriersBy, entryIn, known, kubeconfigOf, openApi, server } fro
 
 /** From an entry of the configuration to an answer of the API server, over real sockets. */
 
-let door: KubernetesServer;
+let apiServer: KubernetesServer;
 let arm: StandIn;
 beforeAll(async () => {
-  door = await openApi();
+  apiServer = await openApi();
   arm = await openStandIn(({ url }) => {
-    if (url.startsWith('/secrets/')) return { body: { value: kubeconfigOf(door, { token: FENCE_TOKEN }) } };
+    if (url.startsWith('/secrets/')) return { body: { value: kubeconfigOf(apiServer, { token: FENCE_TOKEN }) } };
     const user = url.includes('/managedClusters/local/') ? { token: FENCE_TOKEN } : { exec: { command: 'kubelogin' } };
-    return { body: { kubeconfigs: [{ value: base64(kubeconfigOf(door, user)) }] } };
+    return { body: { kubeconfigs: [{ value: base64(kubeconfigOf(apiServer, user)) }] } };
   });
 });
-afterAll(() => Promise.all([door.close(), arm.close()]));
+afterAll(() => Promise.all([apiServer.close(), arm.close()]));
 
 /** Tokens that this cluster accepts, although Azure did not issue them. */
 const credential = { getToken: async () => ({ token: FENCE_TOKEN, expiresOnTimestamp: Number.MAX_SAFE_INTEGER }) };

@@ -9,17 +9,22 @@ import { base64, carriersBy, entryIn, known, kubeconfigOf, openApi } from './acc
 
 /** From an entry of the configuration to an answer of the API server, over real sockets. */
 
-let door: KubernetesServer;
+let apiServer: KubernetesServer;
 let google: StandIn;
 beforeAll(async () => {
-  door = await openApi();
+  apiServer = await openApi();
   google = await openStandIn(({ url }) =>
     url.includes('/secrets/')
-      ? { body: { payload: { data: base64(kubeconfigOf(door, { token: FENCE_TOKEN })) } } }
-      : { body: { endpoint: new URL(door.url).host, masterAuth: { clusterCaCertificate: base64(door.caData) } } },
+      ? { body: { payload: { data: base64(kubeconfigOf(apiServer, { token: FENCE_TOKEN })) } } }
+      : {
+          body: {
+            endpoint: new URL(apiServer.url).host,
+            masterAuth: { clusterCaCertificate: base64(apiServer.caData) },
+          },
+        },
   );
 });
-afterAll(() => Promise.all([door.close(), google.close()]));
+afterAll(() => Promise.all([apiServer.close(), google.close()]));
 
 const access = () => gcpAccess({ endpoint: google.url });
 const GKE = '{ name: blue, gke: { location: europe-west1, project: my-project } }';

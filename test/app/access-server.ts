@@ -21,12 +21,14 @@ export const known = [{ source: 'providerID', driver: null, value: 'aws:///z/i-1
 
 export const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-export const kubeconfigOf = (door: { readonly url: string; readonly caData: string }, user: object): string =>
+export const kubeconfigOf = (apiServer: { readonly url: string; readonly caData: string }, user: object): string =>
   stringify({
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': 'x',
-    clusters: [{ name: 'c', cluster: { server: door.url, 'certificate-authority-data': base64(door.caData) } }],
+    clusters: [
+      { name: 'c', cluster: { server: apiServer.url, 'certificate-authority-data': base64(apiServer.caData) } },
+    ],
     contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
     users: [{ name: 'u', user }],
   });

@@ -23,12 +23,12 @@ import { unhurried } from '../contract/cluster/harness.ts';
 const CANARY = 'eyJhbGciOiJ-canary-7f3a91';
 
 let folder: string;
-let door: KubernetesServer;
+let apiServer: KubernetesServer;
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-'));
-  door = await openKubernetesServer(sandboxServer());
+  apiServer = await openKubernetesServer(sandboxServer());
 });
-afterEach(() => Promise.all([door.close(), rm(folder, { recursive: true })]));
+afterEach(() => Promise.all([apiServer.close(), rm(folder, { recursive: true })]));
 
 const kubeconfig = (cluster: object, user: object): string =>
   stringify({
@@ -41,8 +41,8 @@ const kubeconfig = (cluster: object, user: object): string =>
   });
 
 const authority = () => ({
-  server: door.url,
-  'certificate-authority-data': Buffer.from(door.caData).toString('base64'),
+  server: apiServer.url,
+  'certificate-authority-data': Buffer.from(apiServer.caData).toString('base64'),
 });
 
 const inFile = async (content: string): Promise<ClusterEntry> => {
@@ -140,7 +140,11 @@ describe('a kubeconfig from a secret', () => {
   });
 
   it.each([
-    ['a certificate authority', () => ({ server: door.url, 'certificate-authority': '/etc/hosts' }), { token: CANARY }],
+    [
+      'a certificate authority',
+      () => ({ server: apiServer.url, 'certificate-authority': '/etc/hosts' }),
+      { token: CANARY },
+    ],
     ['a client certificate', authority, { 'client-certificate': '/etc/hosts', 'client-key': '/etc/hosts' }],
     ['an auth-provider', authority, { 'auth-provider': { name: 'gcp', config: { 'cmd-path': '/bin/true' } } }],
   ])('does not refer to a file for %s', async (_, cluster, user) => {
@@ -230,7 +234,7 @@ const noCloud = (): OpenedCloud => ({
 
 it('doctor fails for a server whose certificate cannot be verified, and names the remedy', async () => {
   const opened = await open(
-    await inFile(kubeconfig({ server: door.url, 'insecure-skip-tls-verify': true }, { token: FENCE_TOKEN })),
+    await inFile(kubeconfig({ server: apiServer.url, 'insecure-skip-tls-verify': true }, { token: FENCE_TOKEN })),
   );
   const cluster = {
     cluster: opened.cluster,

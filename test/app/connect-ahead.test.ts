@@ -5,12 +5,12 @@ import { type KubernetesServer, openKubernetesServer } from '../../sandbox/clust
 import { kubeconfigFor } from '../cli/live-cloud.ts';
 import { sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 
-let door: KubernetesServer;
+let apiServer: KubernetesServer;
 
 beforeEach(async () => {
-  door = await openKubernetesServer(sandboxServer());
+  apiServer = await openKubernetesServer(sandboxServer());
 });
-afterEach(() => door.close());
+afterEach(() => apiServer.close());
 
 const never = () => Promise.reject(new Refused('no cloud provides the access'));
 const access = { managedCluster: never, secret: never };
@@ -31,13 +31,13 @@ it.each([
 });
 
 it('connects, asks nothing, and does not connect again while the connections are open', async () => {
-  const [cluster] = opened(kubeconfigFor(door.url, door.caData));
+  const [cluster] = opened(kubeconfigFor(apiServer.url, apiServer.caData));
   await cluster?.connect(3);
   await cluster?.connect(3);
-  await expect.poll(() => door.traffic().connections).toBe(3);
-  expect(door.traffic().requests).toBe(0);
+  await expect.poll(() => apiServer.traffic().connections).toBe(3);
+  expect(apiServer.traffic().requests).toBe(0);
   await cluster?.cluster.identify('n', new AbortController().signal);
-  expect(door.traffic()).toMatchObject({ connections: 3, requests: 2 });
+  expect(apiServer.traffic()).toMatchObject({ connections: 3, requests: 2 });
   await cluster?.close();
 });
 
@@ -75,9 +75,9 @@ it('closes although a cluster that is still being opened ahead fails', async () 
 });
 
 it('leaves no connection open, however often it has connected', async () => {
-  const [cluster] = opened(kubeconfigFor(door.url, door.caData));
+  const [cluster] = opened(kubeconfigFor(apiServer.url, apiServer.caData));
   await Promise.all([cluster?.connect(3), cluster?.connect(3)]);
-  await expect.poll(() => door.traffic().connections).toBe(3);
+  await expect.poll(() => apiServer.traffic().connections).toBe(3);
   await cluster?.close();
-  await expect.poll(() => door.traffic().open).toBe(0);
+  await expect.poll(() => apiServer.traffic().open).toBe(0);
 });

@@ -18,15 +18,15 @@ const server = sandboxServer();
 const nobody = 'https://127.0.0.1:9';
 
 let folder: string;
-let door: KubernetesServer;
+let apiServer: KubernetesServer;
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-'));
-  door = await openKubernetesServer(server);
+  apiServer = await openKubernetesServer(server);
   await mkdir(path.join(folder, 'pki'));
-  await writeFile(path.join(folder, 'pki', 'ca.pem'), door.caData);
+  await writeFile(path.join(folder, 'pki', 'ca.pem'), apiServer.caData);
   await adminOf(server)('POST', NODES, { metadata: { name: 'here' }, spec: { providerID: 'aws:///z/i-1' } });
 });
-afterEach(() => Promise.all([door.close(), rm(folder, { recursive: true })]));
+afterEach(() => Promise.all([apiServer.close(), rm(folder, { recursive: true })]));
 
 const cluster = (url: string) => ({
   clusters: [{ name: 'c', cluster: { server: url, 'certificate-authority': 'pki/ca.pem' } }],
@@ -53,7 +53,9 @@ const here = [{ source: 'providerID', driver: null, value: 'aws:///z/i-1' }];
 
 describe('a kubeconfig in a file', () => {
   it('may refer to files next to it', async () => {
-    expect(await nodesSeenWith(await written('config', { ...cluster(door.url), ...users, ...contexts }))).toEqual(here);
+    expect(await nodesSeenWith(await written('config', { ...cluster(apiServer.url), ...users, ...contexts }))).toEqual(
+      here,
+    );
   });
 
   it.each(['', 'users: [{ token: my-secret }'])(
@@ -69,7 +71,7 @@ describe('a kubeconfig in a file', () => {
 
   it('may be split over several files: the first value wins, and missing files are ignored', async () => {
     const files = [
-      await written('first', { ...cluster(door.url), 'current-context': 'x' }),
+      await written('first', { ...cluster(apiServer.url), 'current-context': 'x' }),
       path.join(folder, 'nowhere'),
       await written('second', { ...cluster(nobody), ...users, ...contexts, 'current-context': 'y' }),
     ];
@@ -81,7 +83,7 @@ describe('a kubeconfig in a file', () => {
 
   it('may use the short form', async () => {
     const file = path.join(folder, 'short.json');
-    await writeFile(file, JSON.stringify({ server: door.url, ca: door.caData, token: FENCE_TOKEN }));
+    await writeFile(file, JSON.stringify({ server: apiServer.url, ca: apiServer.caData, token: FENCE_TOKEN }));
     expect(await nodesSeenWith(file)).toEqual(here);
   });
 });

@@ -8,15 +8,15 @@ import { addMachine } from '../../sandbox/azure/scenario.ts';
 import { openAzure } from '../../providers/azure/plugin/open.ts';
 import { azureWorld, patient, prefix, subscription } from '../sandbox/azure/azure-world.ts';
 
-let door: CloudServer | undefined;
-afterEach(() => door?.close());
+let armServer: CloudServer | undefined;
+afterEach(() => armServer?.close());
 
 const opened = async (mishap?: InjectedFailure) => {
   const world = azureWorld();
   const machine = addMachine(world, { set: 'Pool' });
   if (mishap) addFault(world.parts.azure, { mishap });
-  door = await openArmServer(world);
-  return { machine, world, kit: await openAzure({ subscription, endpoint: door.url }) };
+  armServer = await openArmServer(world);
+  return { machine, world, kit: await openAzure({ subscription, endpoint: armServer.url }) };
 };
 
 describe('Azure as configured', () => {
@@ -33,7 +33,7 @@ describe('Azure as configured', () => {
   it('reports how far its role reaches, if Azure answers that without side effects', async () => {
     const { kit } = await opened();
     expect(await kit.probes[0]?.ask(patient())).toMatch(/can read machines and disks in the whole subscription/);
-    await door?.close();
+    await armServer?.close();
     const narrow = await opened({ kind: 'error', code: 'AuthorizationFailed', status: 403 });
     expect(await narrow.kit.probes[0]?.ask(patient())).toMatch(/cannot read the whole subscription/);
   });

@@ -7,10 +7,10 @@ import { gceWorld, patient, requestIds } from '../sandbox/gce/gce-world.ts';
 
 const world = gceWorld();
 const machine = addInstance(world);
-const door = await openGceServer(world);
-afterAll(door.close);
+const gceServer = await openGceServer(world);
+afterAll(gceServer.close);
 
-const kit = await openGcp({ endpoint: door.url, newRequestId: requestIds() });
+const kit = await openGcp({ endpoint: gceServer.url, newRequestId: requestIds() });
 
 it('looks at machines at another endpoint, and reads their events', async () => {
   expect(await kit.cloud.look([machine], { disks: false }, patient())).toMatchObject([{ machine, power: 'running' }]);

@@ -38,8 +38,8 @@ export const openAzureScene = async (): Promise<FunctionScene> => {
     if (machine) deallocate(world, machine);
   });
   const kubeconfig = await readFile(sandbox.kubeconfig, 'utf8');
-  const door = await openStandIn((request) => answerOf(sandbox.world, kubeconfig, request));
-  const front = await openTlsFront(door.url);
+  const standIn = await openStandIn((request) => answerOf(sandbox.world, kubeconfig, request));
+  const front = await openTlsFront(standIn.url);
   return {
     machine: sandbox.scene.holder,
     isFenced: () => someNodeIsFenced(sandbox.world.parts.cluster.objects),
@@ -50,7 +50,7 @@ export const openAzureScene = async (): Promise<FunctionScene> => {
       AZURE_SUBSCRIPTION_ID: SANDBOX_SUBSCRIPTION,
       CLOUDFENCE_RESOURCE_GROUPS: groupOf(sandbox.scene.holder),
       AZURE_TOKEN_CREDENTIALS: 'ManagedIdentityCredential',
-      IDENTITY_ENDPOINT: `${door.url}/token`,
+      IDENTITY_ENDPOINT: `${standIn.url}/token`,
       IDENTITY_HEADER: 'bench',
       CLOUDFENCE_SETTINGS: JSON.stringify({
         clusters: [{ name: 'sandbox', keyVault: { vault: front.url, secret: 'bench' } }],
@@ -58,7 +58,7 @@ export const openAzureScene = async (): Promise<FunctionScene> => {
     },
     close: async () => {
       front.close();
-      await Promise.all([door.close(), sandbox.close()]);
+      await Promise.all([standIn.close(), sandbox.close()]);
     },
   };
 };

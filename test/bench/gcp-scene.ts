@@ -30,8 +30,8 @@ const answerOf = async (...asked: Parameters<typeof bodyOf>): Promise<Answered> 
 export const openGcpScene = async (): Promise<FunctionScene> => {
   const sandbox = await openLiveGce(stopGuest);
   const kubeconfig = await readFile(sandbox.kubeconfig, 'utf8');
-  const door = await openStandIn((request) => answerOf(sandbox.world, kubeconfig, request));
-  const front = await openTlsFront(door.url);
+  const standIn = await openStandIn((request) => answerOf(sandbox.world, kubeconfig, request));
+  const front = await openTlsFront(standIn.url);
   return {
     machine: sandbox.scene.holder,
     isFenced: () => someNodeIsFenced(sandbox.world.parts.cluster.objects),
@@ -39,13 +39,13 @@ export const openGcpScene = async (): Promise<FunctionScene> => {
       ...(await trusting(sandbox.folder, [front])),
       CLOUDFENCE_GCP_ENDPOINT: front.url,
       // The source of the tokens of Cloud Run itself, for which a first fence waits.
-      GCE_METADATA_HOST: new URL(door.url).host,
+      GCE_METADATA_HOST: new URL(standIn.url).host,
       METADATA_SERVER_DETECTION: 'assume-present',
       CLOUDFENCE_SETTINGS: JSON.stringify({ clusters: [{ name: 'sandbox', secretManager: { secret: SECRET } }] }),
     },
     close: async () => {
       front.close();
-      await Promise.all([door.close(), sandbox.close()]);
+      await Promise.all([standIn.close(), sandbox.close()]);
     },
   };
 };

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { crowdOf } from './crowd.ts';
-import { openServers, type ServerTraffic } from './doors.ts';
+import { openServers, type ServerTraffic } from './servers.ts';
 import { finding, type Finding, type Job } from './job.ts';
 import type { Question } from './scenes.ts';
 

@@ -37,8 +37,8 @@ const join = (socket: TLSSocket, port: number): void => {
   pipeline(socket, behind, socket, () => undefined);
 };
 
-export const openTlsFront = async (door: string): Promise<TlsFront> => {
-  const { port } = new URL(door);
+export const openTlsFront = async (behind: string): Promise<TlsFront> => {
+  const { port } = new URL(behind);
   const { private: key, cert } = await certificate(port);
   const sockets = new Set<TLSSocket>();
   const server = createServer({ key, cert }, (socket) => {

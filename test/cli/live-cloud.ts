@@ -72,14 +72,14 @@ const timeOf = (world: Moving): SandboxTime => {
 };
 
 export const openCluster = async (world: Moving, api: ApiServer) => {
-  const door = await openKubernetesServer(api);
+  const apiServer = await openKubernetesServer(api);
   const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-'));
   const kubeconfig = path.join(folder, 'kubeconfig');
-  await writeFile(kubeconfig, kubeconfigFor(door.url, door.caData));
+  await writeFile(kubeconfig, kubeconfigFor(apiServer.url, apiServer.caData));
   const { clock, stop } = timeOf(world);
   const close = async () => {
     stop();
-    await Promise.all([door.close(), rm(folder, { recursive: true })]);
+    await Promise.all([apiServer.close(), rm(folder, { recursive: true })]);
   };
   return { folder, kubeconfig, clock, close };
 };

@@ -61,16 +61,16 @@ describe('a batch', () => {
   it('makes one call to EC2 for all its machines', async () => {
     const { world } = stopped();
     const machines = Array.from({ length: 10 }, () => addInstance(world));
-    const door = await openEc2Server(world);
+    const ec2Server = await openEc2Server(world);
     const clients = ec2Clients({
       region: 'eu-west-1',
-      endpoint: door.url,
+      endpoint: ec2Server.url,
       credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
     });
     const install = installOver(world, {}, { cloud: awsCloud({ clients, region: 'eu-west-1' }) });
     expect(await deliver(install, ...machines.map((id) => stateChange(id, 'running')))).toEqual(again());
-    expect(door.traffic().calls).toEqual({ DescribeInstances: 1, DescribeVolumes: 1 });
-    await door.close();
+    expect(ec2Server.traffic().calls).toEqual({ DescribeInstances: 1, DescribeVolumes: 1 });
+    await ec2Server.close();
   });
 
   it('logs names that no object can have, shortened, and fences the machine', async () => {

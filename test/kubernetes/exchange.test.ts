@@ -155,7 +155,7 @@ describe('an exchange', () => {
 
   it('uses the proxy of a kubeconfig, with one tunnel for many calls', async () => {
     const server = sandboxServer();
-    const door = await openKubernetesServer(server);
+    const apiServer = await openKubernetesServer(server);
     let tunnels = 0;
     const proxy = await serving((_request, response) => response.writeHead(405).end());
     proxy.server.on('connect', (request, client) => {
@@ -166,8 +166,8 @@ describe('an exchange', () => {
       behind.pipe(client).pipe(behind);
     });
     const cluster = {
-      server: door.url,
-      'certificate-authority-data': Buffer.from(door.caData).toString('base64'),
+      server: apiServer.url,
+      'certificate-authority-data': Buffer.from(apiServer.caData).toString('base64'),
       'proxy-url': proxy.url,
     };
     const link = linkFromKubeConfig(
@@ -184,7 +184,7 @@ describe('an exchange', () => {
       expect(await through.find(queryFor('i-1', name), unhurried())).toEqual([name]);
     expect(tunnels).toBe(1);
     await link.close();
-    await door.close();
+    await apiServer.close();
   });
 });
 

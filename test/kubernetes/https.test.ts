@@ -9,7 +9,7 @@ import { adminOf, FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox
 import { queryFor, makeAttachment, makeNode, unhurried } from '../contract/cluster/harness.ts';
 import { granted } from '../permits.ts';
 
-let door: KubernetesServer;
+let apiServer: KubernetesServer;
 let link: Link;
 const server = sandboxServer();
 const stage = () => ({
@@ -18,55 +18,58 @@ const stage = () => ({
   now: server.now,
 });
 
-const tokenLink = () => linkFromToken({ server: door.url, ca: door.caData, token: async () => FENCE_TOKEN });
+const tokenLink = () => linkFromToken({ server: apiServer.url, ca: apiServer.caData, token: async () => FENCE_TOKEN });
 
 const kubeConfig = (ca: string) =>
   JSON.stringify({
     clusters: [
-      { name: 'c', cluster: { server: door.url, 'certificate-authority-data': Buffer.from(ca).toString('base64') } },
+      {
+        name: 'c',
+        cluster: { server: apiServer.url, 'certificate-authority-data': Buffer.from(ca).toString('base64') },
+      },
     ],
     users: [{ name: 'u', user: { token: FENCE_TOKEN } }],
     contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
   });
 
 beforeEach(async () => {
-  door = await openKubernetesServer(server);
+  apiServer = await openKubernetesServer(server);
   link = tokenLink();
 });
 afterEach(async () => {
   await link.close();
-  await door.close();
+  await apiServer.close();
 });
 
 describe('over HTTPS', () => {
   it.each([
     ['a token', tokenLink],
-    ['a kubeconfig', () => linkFromKubeConfig(kubeConfig(door.caData), 'x')],
+    ['a kubeconfig', () => linkFromKubeConfig(kubeConfig(apiServer.caData), 'x')],
   ])('twenty consecutive calls with %s open one or two TLS connections', async (_case, open) => {
     const { name } = await makeNode(stage(), { machine: 'i-1' });
     const opened = open();
     const cluster = createCluster({ name: 'c', link: opened, clock: callClock });
     for (let call = 0; call < 20; call += 1)
       expect(await cluster.find(queryFor('i-1', name), unhurried())).toEqual([name]);
-    expect(door.traffic().requests).toBe(20);
-    expect(door.traffic().connections).toBeLessThanOrEqual(2);
+    expect(apiServer.traffic().requests).toBe(20);
+    expect(apiServer.traffic().connections).toBeLessThanOrEqual(2);
     await opened.close();
   });
 
   it('connections are opened ahead unless some are open, and are closed with the link', async () => {
     await link.connect(2);
     await link.connect(2);
-    await expect.poll(() => door.traffic().connections).toBe(2);
+    await expect.poll(() => apiServer.traffic().connections).toBe(2);
     const { name } = await makeNode(stage(), { machine: 'i-8' });
     expect(await stage().cluster.find(queryFor('i-8', name), unhurried())).toEqual([name]);
-    expect(door.traffic().connections).toBe(2);
+    expect(apiServer.traffic().connections).toBe(2);
     expect(link.unverified()).toBe(false);
   });
 
   it('a look at everything opens at most 24 connections, however many calls it makes at once', async () => {
     const { name } = await makeNode(stage(), { machine: 'i-7' });
     await stage().cluster.look({ query: queryFor('i-7'), node: name, remembered: null, successorsOf: [] }, unhurried());
-    expect(door.traffic().connections).toBeLessThanOrEqual(24);
+    expect(apiServer.traffic().connections).toBeLessThanOrEqual(24);
   });
 
   it('deletes use the same connection, and send their preconditions', async () => {
@@ -76,8 +79,8 @@ describe('over HTTPS', () => {
     );
     for (const { name, uid } of doomed)
       await cluster.apply({ do: 'delete-attachment', attachment: { name, uid } }, granted, unhurried());
-    expect(door.traffic().requests).toBe(6);
-    expect(door.traffic().connections).toBeLessThanOrEqual(2);
+    expect(apiServer.traffic().requests).toBe(6);
+    expect(apiServer.traffic().connections).toBeLessThanOrEqual(2);
   });
 
   it('a server whose certificate the CA does not verify gets no token', async () => {
@@ -88,7 +91,7 @@ describe('over HTTPS', () => {
       clock: callClock,
     });
     await expect(wary.recheck('n', unhurried())).rejects.toThrow(Unavailable);
-    expect(door.traffic().requests).toBe(0);
+    expect(apiServer.traffic().requests).toBe(0);
     await other.close();
   });
 
@@ -105,7 +108,7 @@ describe('over HTTPS', () => {
       unhurried(),
     );
     await expect(applied).rejects.toThrow(ProofExpired);
-    expect([checks, door.traffic().requests]).toEqual([1, 0]);
+    expect([checks, apiServer.traffic().requests]).toEqual([1, 0]);
     expect(server.store.get('volumeattachments', name)).toBeDefined();
   });
 

@@ -15,7 +15,7 @@ beforeEach(async () => {
   server = await openStandIn(({ url }) => ({ body: url === '/long' ? 'x'.repeat(1_000_000) : '{}' }));
   gate = openGate(() => undefined);
   agent = new Agent({ keepAlive: true, maxSockets: 2 });
-  port = (await gate.door(Number(new URL(server.url).port), 2)).port;
+  port = (await gate.openProxy(Number(new URL(server.url).port), 2)).port;
 });
 
 afterEach(async () => {

@@ -11,15 +11,15 @@ export interface Gate {
   /** The number of rounds until now. */
   readonly round: () => number;
   /**
-   * Opens a door in front of a local server, and returns its port. A new connection takes `opening` rounds before the
+   * Opens a proxy in front of a local server, and returns its port. A new connection takes `opening` rounds before the
    * server sees its first byte: one for TCP, and one more in front of a plain server that stands for a server with TLS.
    * On a server that has TLS, the handshake itself takes its round.
    */
-  readonly door: (port: number, opening: number) => Promise<Door>;
+  readonly openProxy: (port: number, opening: number) => Promise<Proxy>;
   readonly close: () => void;
 }
 
-export interface Door {
+export interface Proxy {
   readonly port: number;
   /** The traffic until now. The bytes are those on the wire in both directions. */
   readonly traffic: () => Traffic;
@@ -112,7 +112,7 @@ export const openGate = (passes: () => void): Gate => {
     held = [...held, { rounds: wait, pass }];
     void pump();
   };
-  const door: Gate['door'] = async (port, opening) => {
+  const openProxy: Gate['openProxy'] = async (port, opening) => {
     const connectedIn: number[] = [];
     let count = 0;
     const clients = new Set<Socket>();
@@ -135,5 +135,5 @@ export const openGate = (passes: () => void): Gate => {
       traffic: () => ({ connectedIn: [...connectedIn], bytes: count }),
     };
   };
-  return { round: () => rounds, door, close: () => closers.forEach((close) => close()) };
+  return { round: () => rounds, openProxy, close: () => closers.forEach((close) => close()) };
 };

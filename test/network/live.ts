@@ -5,10 +5,10 @@ import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts'
 import { nameOf } from '../bench/tally.ts';
 import { kubeconfigFor, untilNow } from '../cli/live-cloud.ts';
 import { openStandIn } from '../providers/stand-in.ts';
-import { openDelayDoor, type Distance } from './delay-door.ts';
+import { openDelayProxy, type Distance } from './delay-proxy.ts';
 import { fullNode, UNTIL_OFF_MS, type FullNode, type Load } from './scene.ts';
 
-/** A full Node whose machine has just stopped, in real time, behind doors with a delay. */
+/** A full Node whose machine has just stopped, in real time, behind proxies with a delay. */
 export interface LiveNetwork {
   readonly scene: FullNode;
   readonly server: { readonly url: string; readonly ca: string };
@@ -88,24 +88,24 @@ export const openLiveNetwork = async (
   const scene = await fullNode(cloudName, load, Date.now() - LONG_AGO_MS, (world) => untilNow(world, UNTIL_OFF_MS));
   const noted: Noted = { off: null, firstDeleted: null, lastDeleted: null, elsewhere: null, cluster: 0, cloud: 0 };
   const servers = await openServers(scene, noted);
-  const doors = [
-    await openDelayDoor(portIn(servers.cluster.url), { ...cluster, opening: 1 }),
-    await openDelayDoor(portIn(servers.cloud.url), { ...cloud, opening: 2 }),
+  const proxies = [
+    await openDelayProxy(portIn(servers.cluster.url), { ...cluster, opening: 1 }),
+    await openDelayProxy(portIn(servers.cloud.url), { ...cloud, opening: 2 }),
   ] as const;
   const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-'));
   const kubeconfig = path.join(folder, 'kubeconfig');
-  const url = `https://127.0.0.1:${doors[0].port}`;
+  const url = `https://127.0.0.1:${proxies[0].port}`;
   await writeFile(kubeconfig, kubeconfigFor(url, servers.cluster.caData));
   const stop = keepUp(scene, load, noted);
   return {
     scene,
     server: { url, ca: servers.cluster.caData },
-    environment: scene.sandbox.environment(`http://127.0.0.1:${doors[1].port}`),
+    environment: scene.sandbox.environment(`http://127.0.0.1:${proxies[1].port}`),
     kubeconfig,
-    seen: () => ({ ...noted, bytes: doors.reduce((sum, door) => sum + door.bytes(), 0) }),
+    seen: () => ({ ...noted, bytes: proxies.reduce((sum, proxy) => sum + proxy.bytes(), 0) }),
     close: async () => {
       stop();
-      for (const door of doors) door.close();
+      for (const proxy of proxies) proxy.close();
       await Promise.all([servers.cluster.close(), servers.cloud.close(), rm(folder, { recursive: true })]);
     },
   };

@@ -69,18 +69,21 @@ const openNetwork = async (scene: FullNode): Promise<Network> => {
   const gate = openGate(() => world.advance(ROUND_MS));
   const note: Note = (seen) => void requests.push({ ...seen, round: gate.round(), at: world.now() });
   const [cluster, cloud] = await Promise.all([openCluster(scene, note), openCloud(scene, note)]);
-  const doors = [await gate.door(portIn(cluster.url), TCP), await gate.door(portIn(cloud.url), TCP_AND_TLS)] as const;
+  const proxies = [
+    await gate.openProxy(portIn(cluster.url), TCP),
+    await gate.openProxy(portIn(cloud.url), TCP_AND_TLS),
+  ] as const;
   const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-'));
   const kubeconfig = path.join(folder, 'kubeconfig');
-  await writeFile(kubeconfig, kubeconfigFor(`https://127.0.0.1:${doors[0].port}`, cluster.caData));
+  await writeFile(kubeconfig, kubeconfigFor(`https://127.0.0.1:${proxies[0].port}`, cluster.caData));
   return {
     requests,
     wire: () => ({
-      bytes: doors.reduce((sum, door) => sum + door.traffic().bytes, 0),
-      connections: doors.reduce((sum, door) => sum + door.traffic().connectedIn.length, 0),
-      toCluster: doors[0].traffic().connectedIn,
+      bytes: proxies.reduce((sum, proxy) => sum + proxy.traffic().bytes, 0),
+      connections: proxies.reduce((sum, proxy) => sum + proxy.traffic().connectedIn.length, 0),
+      toCluster: proxies[0].traffic().connectedIn,
     }),
-    environment: { ...environment(`http://127.0.0.1:${doors[1].port}`), KUBECONFIG: kubeconfig },
+    environment: { ...environment(`http://127.0.0.1:${proxies[1].port}`), KUBECONFIG: kubeconfig },
     close: async () => {
       gate.close();
       await Promise.all([cluster.close(), cloud.close(), rm(folder, { recursive: true })]);

@@ -118,16 +118,16 @@ describe('the Events that `kubectl describe` and `kubectl events` show', () => {
 });
 
 describe('a body in protobuf', () => {
-  let door: KubernetesServer;
+  let apiServer: KubernetesServer;
   let agent: Agent;
 
   beforeEach(async () => {
-    door = await openKubernetesServer(api.server);
-    agent = new Agent({ connect: { ca: door.caData } });
+    apiServer = await openKubernetesServer(api.server);
+    agent = new Agent({ connect: { ca: apiServer.caData } });
   });
   afterEach(async () => {
     await agent.close();
-    await door.close();
+    await apiServer.close();
   });
 
   const send = async (method: 'POST' | 'DELETE', path: string, sent: string) => {
@@ -135,7 +135,7 @@ describe('a body in protobuf', () => {
       authorization: `Bearer ${ADMIN_TOKEN}`,
       'content-type': 'application/vnd.kubernetes.protobuf',
     };
-    const { statusCode, body: answer } = await request(`${door.url}${path}`, {
+    const { statusCode, body: answer } = await request(`${apiServer.url}${path}`, {
       method,
       headers,
       body: Buffer.from(sent, 'base64'),

@@ -64,13 +64,13 @@ const databaseless = (): Incident => {
   return { world, scene: { ...scene, holder: scene.spare } };
 };
 
-const doors: readonly (readonly [string, (incident: Incident, policy: Partial<Policy>) => Promise<unknown>])[] = [
+const entryPoints: readonly (readonly [string, (incident: Incident, policy: Partial<Policy>) => Promise<unknown>])[] = [
   ['an event', (incident, policy) => fence(incident, { policy, lasts: 10_000 })],
   ['a sweep', sweepOnce],
 ];
 
 describe('our taint on a machine that runs again', () => {
-  it.each(doors)('is lifted in shadow mode by %s', async (_, look) => {
+  it.each(entryPoints)('is lifted in shadow mode by %s', async (_, look) => {
     const incident = await runsAgain();
     await look(incident, shadow);
     expect(taintsOf(incident)).toEqual([QUARANTINE.key]);

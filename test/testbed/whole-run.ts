@@ -2,7 +2,7 @@ import { startMoto } from '../contract/provider/moto-server.ts';
 import { openStrictProxy } from '../contract/provider/strict-proxy.ts';
 import type { BareControlPlane } from './control-plane.ts';
 import { startControlPlane } from './control-plane.ts';
-import { packageFunctions } from '../control-plane/doors/functions.ts';
+import { packageFunctions } from '../control-plane/entry-points/functions.ts';
 import { openGuard } from './guard.ts';
 import { installCloudfence, type AwsAccess, type TestbedAccess } from './installation.ts';
 import { openMultiAttach } from '../control-plane/scenes/multi-attach.ts';

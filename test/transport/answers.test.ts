@@ -157,19 +157,19 @@ const denials = {
 };
 
 it.each(Object.entries(denials))('%s says who may not do what, in its own words', async (name, { answer, says }) => {
-  const door = await openStandIn(() => answer);
-  const failed = each.find(([one]) => one === name)?.[1](door.url);
+  const standIn = await openStandIn(() => answer);
+  const failed = each.find(([one]) => one === name)?.[1](standIn.url);
   await expect(failed).rejects.toBeInstanceOf(PermissionDenied);
   await expect(failed).rejects.toThrow(says);
-  await door.close();
+  await standIn.close();
 });
 
 it('a request that EC2 quotes, with its session token, is not shown', async () => {
-  const door = await openStandIn(() => ({
+  const standIn = await openStandIn(() => ({
     status: 403,
     headers: { 'content-type': 'text/xml' },
     body: ec2Error('SignatureDoesNotMatch', 'The Canonical String was x-amz-security-token:secret'),
   }));
-  await expect(asked.EC2(door.url)).rejects.toThrow(/^ec2:DescribeInstances returned SignatureDoesNotMatch$/);
-  await door.close();
+  await expect(asked.EC2(standIn.url)).rejects.toThrow(/^ec2:DescribeInstances returned SignatureDoesNotMatch$/);
+  await standIn.close();
 });

@@ -57,10 +57,10 @@ export const openInProcess = async () => {
 
 export const openOverHttps = async () => {
   const server = sandboxServer();
-  const door = await openKubernetesServer(server);
-  const link = linkFromToken({ server: door.url, ca: door.caData, token: async () => FENCE_TOKEN });
+  const apiServer = await openKubernetesServer(server);
+  const link = linkFromToken({ server: apiServer.url, ca: apiServer.caData, token: async () => FENCE_TOKEN });
   return staged(server, link, async () => {
     await link.close();
-    await door.close();
+    await apiServer.close();
   });
 };

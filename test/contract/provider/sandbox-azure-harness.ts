@@ -25,8 +25,8 @@ export const sandboxAzureHarness = async (
   openFront: Front = nothingBetween,
 ): Promise<NameReuseHarness> => {
   const world = azureWorld();
-  const door = await openArmServer(world);
-  const front = await openFront(door.url);
+  const armServer = await openArmServer(world);
+  const front = await openFront(armServer.url);
   const change = async (id: string, apply: (world: AzureCloudWorld, machine: Machine) => unknown): Promise<void> => {
     const machine = machineIn(world, id);
     if (machine) apply(world, machine);
@@ -65,7 +65,7 @@ export const sandboxAzureHarness = async (
     volumeOf: (id) => azureVolume(armId(id)),
     close: async () => {
       await front.close();
-      await door.close();
+      await armServer.close();
     },
   };
 };

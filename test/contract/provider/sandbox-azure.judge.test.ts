@@ -27,12 +27,12 @@ nameReuseContract("the sandbox's Azure, judged by Microsoft's types", machines);
 it('lists the machines of a scale set through the judge', async () => {
   const world = azureWorld();
   const machines = [addMachine(world, { set: 'Pool' }), addMachine(world, { set: 'Pool' })];
-  const door = await openArmServer(world);
-  const front = await judged(door.url);
+  const armServer = await openArmServer(world);
+  const front = await judged(armServer.url);
   const cloud = azureCloud(azureClients({ subscription, credential, endpoint: front.url }));
   expect(await cloud.expand([`${prefix}/virtualmachinescalesets/pool`], patient())).toEqual(machines);
   await front.close();
-  await door.close();
+  await armServer.close();
 });
 
 it('the judge finds no fault with the requests and answers', () => {

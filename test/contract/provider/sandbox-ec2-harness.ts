@@ -13,14 +13,14 @@ import { sandboxEc2Table } from './sandbox-ec2-table.ts';
 /** EC2 of the sandbox over HTTP, with the unmodified SDK. */
 export const sandboxEc2Harness = async (): Promise<ProviderHarness> => {
   const world = ec2World();
-  const door = await openEc2Server(world);
+  const ec2Server = await openEc2Server(world);
   const change = async (id: string, apply: (world: Ec2World, instance: Instance) => unknown): Promise<void> => {
     const instance = instanceIn(world, id);
     if (instance) apply(world, instance);
     world.advance(MINUTE);
   };
   return {
-    cloud: awsCloud({ clients: ec2Clients({ region, credentials, endpoint: door.url }), region }),
+    cloud: awsCloud({ clients: ec2Clients({ region, credentials, endpoint: ec2Server.url }), region }),
     unknownMachine: 'i-0fffffffffffffff1',
     unknownDisk: 'vol-0fffffffffffffff1',
     machine: async () => addInstance(world),
@@ -35,6 +35,6 @@ export const sandboxEc2Harness = async (): Promise<ProviderHarness> => {
     identitySourceOf: (id) => ec2ProviderId(`${region}a`, id),
     attachedAs: ebsAttachedTo,
     volumeOf: ebsVolume,
-    close: door.close,
+    close: ec2Server.close,
   };
 };

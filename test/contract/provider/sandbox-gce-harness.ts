@@ -66,8 +66,8 @@ const harnessOn = (world: GceWorld, clients: ComputeClients, close: () => Promis
 /** Compute Engine of the sandbox over HTTP, with the unmodified SDK. */
 export const sandboxGceHarness = async (knobs: Partial<SimulationSettings> = {}): Promise<NameReuseHarness> => {
   const world = gceWorld(knobs);
-  const door = await openGceServer(world);
-  return harnessOn(world, computeClients({ newRequestId: requestIds(), endpoint: door.url }), door.close);
+  const gceServer = await openGceServer(world);
+  return harnessOn(world, computeClients({ newRequestId: requestIds(), endpoint: gceServer.url }), gceServer.close);
 };
 
 /** The same with the client of the caller, for example one that checks what it sends and gets. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { answerSchema, type AnswerJson } from '../../../diagnosis/answer.ts';
 import type { Testbed } from '../../testbed/testbed.ts';
 import { until } from '../../testbed/until.ts';
-import { runAtHand } from '../doors/doors.ts';
+import { runAtHand } from '../entry-points/programs.ts';
 import type { Scene } from '../scenes/scene.ts';
 
 /** The result of a diagnosis, and how to know when a scene is ready for it. */

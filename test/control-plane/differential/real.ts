@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { readAudit } from '../../testbed/audit.ts';
 import type { Testbed } from '../../testbed/testbed.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import type { Participants } from './participants.ts';
 import { POD } from './participants.ts';
 import { WATCHED } from './facets.ts';

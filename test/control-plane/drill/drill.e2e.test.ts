@@ -13,7 +13,7 @@ import { awsCloud } from '../../../providers/aws/index.ts';
 import { openOwnTestbed, type OwnTestbed } from '../../testbed/testbed.ts';
 import { until } from '../../testbed/until.ts';
 import type { TestbedNode } from '../../testbed/machines.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import { openScene, type Scene } from '../scenes/scene.ts';
 import { anyVolume, volumeOf } from '../scenes/volume.ts';
 

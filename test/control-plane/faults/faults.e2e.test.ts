@@ -5,7 +5,7 @@ import type { Change } from './changes.ts';
 import { isDestructive } from './changes.ts';
 import type { Crippled } from './crippled.ts';
 import { changesMade, expectRecovered, openCrippled } from './crippled.ts';
-import { cloudfence, deliver, stateChanges } from '../doors/doors.ts';
+import { cloudfence, deliver, stateChanges } from '../entry-points/programs.ts';
 import type { Handling } from './gate.ts';
 import { CHANGES } from './moments.ts';
 import {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { changeIn } from './changes.ts';
-import type { StartedProgram } from '../doors/doors.ts';
+import type { StartedProgram } from '../entry-points/programs.ts';
 import type { Handling, GateRequest } from './gate.ts';
 import type { RunMoment } from './strike.ts';
 import { inWords, keyOf } from './strike.ts';

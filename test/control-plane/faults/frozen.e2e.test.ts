@@ -4,7 +4,7 @@ import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { changesMade, expectRecovered, openCrippled, type Crippled } from './crippled.ts';
 import { isDestructive } from './changes.ts';
-import { answerIn, beginCloudfence } from '../doors/doors.ts';
+import { answerIn, beginCloudfence } from '../entry-points/programs.ts';
 import type { Pause } from './freeze.ts';
 import { freezeAt, pauseInWords } from './freeze.ts';
 import { podsOn, worldOf } from '../scenes/world.ts';

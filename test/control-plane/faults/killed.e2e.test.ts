@@ -12,7 +12,7 @@ import {
   stateChanges,
   type StartedProgram,
   type CliAnswer,
-} from '../doors/doors.ts';
+} from '../entry-points/programs.ts';
 import { openGates } from './gates.ts';
 import { CHANGES } from './moments.ts';
 import { expectMoved, openStage } from '../scenes/stage.ts';

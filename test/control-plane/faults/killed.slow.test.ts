@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { expectRecovered, openCrippled } from './crippled.ts';
-import { beginCloudfence, cloudfence } from '../doors/doors.ts';
+import { beginCloudfence, cloudfence } from '../entry-points/programs.ts';
 import { moments } from './moments.ts';
 import { strikeAt } from './strike.ts';
 

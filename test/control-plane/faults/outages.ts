@@ -4,7 +4,7 @@ import type { OwnTestbed } from '../../testbed/testbed.ts';
 import type { Change } from './changes.ts';
 import { changeIn } from './changes.ts';
 import { expectRecovered, openCrippled, type Crippled } from './crippled.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import type { Handling } from './gate.ts';
 
 const AWAY_MS = 1_500;

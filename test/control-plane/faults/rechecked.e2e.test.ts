@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { atRecheck } from './at-recheck.ts';
 import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import { openGates } from './gates.ts';
 import type { Intervention } from '../scenes/by-hand.ts';
 import { removeFence, removeTaint, renewLease } from '../scenes/by-hand.ts';

@@ -8,7 +8,7 @@ import { MERGE, openApi } from '../../testbed/api.ts';
 import type { OwnTestbed } from '../../testbed/testbed.ts';
 import { openOwnTestbed } from '../../testbed/testbed.ts';
 import { until } from '../../testbed/until.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import { addDatabase } from '../scenes/database.ts';
 
 /**

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { runAtHand } from '../doors/doors.ts';
+import { runAtHand } from '../entry-points/programs.ts';
 
 const access = inject('testbed');
 

@@ -4,7 +4,7 @@ import type { NeededPermission } from '../../../kubernetes/doctor.ts';
 import { neededPermissions } from '../../../kubernetes/doctor.ts';
 import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
-import { runAtHand } from '../doors/doors.ts';
+import { runAtHand } from '../entry-points/programs.ts';
 import type { TestbedAccess } from '../../testbed/installation.ts';
 import { scenarios, type Ready } from './permission-scenarios.ts';
 import { accessWithout, inWords } from './restricted-account.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { OwnTestbed } from '../../testbed/testbed.ts';
 import { openOwnTestbed } from '../../testbed/testbed.ts';
-import { cloudfence, runAtHand, type ProgramResult } from '../doors/doors.ts';
+import { cloudfence, runAtHand, type ProgramResult } from '../entry-points/programs.ts';
 import type { TestbedAccess } from '../../testbed/installation.ts';
 import { under } from '../../testbed/installation.ts';
 import { expectMoved, expectUntouched, openStage } from '../scenes/stage.ts';

@@ -3,7 +3,7 @@ import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import type { CloudController } from '../scenes/cloud-controller.ts';
 import { openCloudController, SHUTDOWN, UNINITIALIZED } from '../scenes/cloud-controller.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import { addMachine } from '../../testbed/machines.ts';
 import { node } from '../../testbed/objects.ts';
 import type { Stage } from '../scenes/stage.ts';

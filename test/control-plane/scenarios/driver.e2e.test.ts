@@ -4,7 +4,7 @@ import { openOwnTestbed } from '../../testbed/testbed.ts';
 import { turn } from '../../testbed/knobs.ts';
 import { listOf, volumeAttachment } from '../../testbed/objects.ts';
 import { until } from '../../testbed/until.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import { powerOffWithEvent } from '../scenes/power-off.ts';
 import type { Stage } from '../scenes/stage.ts';
 import { expectMoved, openStage } from '../scenes/stage.ts';

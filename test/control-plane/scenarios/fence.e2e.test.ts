@@ -3,7 +3,7 @@ import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import type { Database } from '../scenes/database.ts';
 import { addDatabase } from '../scenes/database.ts';
-import { cloudfence, deliver, stateChanges } from '../doors/doors.ts';
+import { cloudfence, deliver, stateChanges } from '../entry-points/programs.ts';
 import { openStopwatch } from '../../testbed/stopwatch.ts';
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';

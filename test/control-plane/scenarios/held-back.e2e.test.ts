@@ -7,7 +7,7 @@ import type { TestbedAccess } from '../../testbed/installation.ts';
 import { under } from '../../testbed/installation.ts';
 import { turn } from '../../testbed/knobs.ts';
 import { listOf, volumeAttachment } from '../../testbed/objects.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import { openLone } from '../scenes/lone.ts';
 import { powerOff } from '../scenes/power-off.ts';
 import { openScene } from '../scenes/scene.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
-import type { Outcome } from '../doors/doors.ts';
-import { cloudfence } from '../doors/doors.ts';
+import type { Outcome } from '../entry-points/programs.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import { powerOff } from '../scenes/power-off.ts';
 import { openScene } from '../scenes/scene.ts';
 import { until } from '../../testbed/until.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import { forbidDeletingPods } from '../scenes/forbidden.ts';
 import type { TestbedNode } from '../../testbed/machines.ts';
 import { openPodHistory } from '../scenes/pod-history.ts';

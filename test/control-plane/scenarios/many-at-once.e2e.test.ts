@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OwnTestbed } from '../../testbed/testbed.ts';
 import { openOwnTestbed } from '../../testbed/testbed.ts';
-import { cloudfence, sweepDeployed } from '../doors/doors.ts';
-import { inOneBatch, stateChanges } from '../doors/events.ts';
+import { cloudfence, sweepDeployed } from '../entry-points/programs.ts';
+import { inOneBatch, stateChanges } from '../entry-points/events.ts';
 import type { TestbedAccess } from '../../testbed/installation.ts';
 import { under } from '../../testbed/installation.ts';
 import { turn } from '../../testbed/knobs.ts';
 import type { TestbedNode } from '../../testbed/machines.ts';
 import { lease, node } from '../../testbed/objects.ts';
-import { openQueue } from '../doors/queue.ts';
+import { openQueue } from '../entry-points/queue.ts';
 import type { Scene } from '../scenes/scene.ts';
 import { openScene } from '../scenes/scene.ts';
 import { expectMoved, expectUntouched, openStage } from '../scenes/stage.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { STRATEGIC } from '../../testbed/api.ts';
 import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import { openGates } from '../faults/gates.ts';
 import { inOtherWords, inState } from '../faults/other-words.ts';
 import type { LonePodScene } from '../scenes/lone.ts';

@@ -5,7 +5,7 @@ import { openTestbed } from '../../testbed/testbed.ts';
 import type { TestbedNode } from '../../testbed/machines.ts';
 import { listOf, volumeAttachment } from '../../testbed/objects.ts';
 import { until } from '../../testbed/until.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import { powerOff } from '../scenes/power-off.ts';
 import type { Scene } from '../scenes/scene.ts';
 import { openScene } from '../scenes/scene.ts';

@@ -2,7 +2,7 @@ import { AttachVolumeCommand, DetachVolumeCommand } from '@aws-sdk/client-ec2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import { under } from '../../testbed/installation.ts';
 import { addMachine } from '../../testbed/machines.ts';
 import { node } from '../../testbed/objects.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import { diedAfterMark } from '../scenes/died-after-mark.ts';
 import { expectUntouched } from '../scenes/stage.ts';
 import { PARKED, worldOf } from '../scenes/world.ts';

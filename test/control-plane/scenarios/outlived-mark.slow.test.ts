@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OwnTestbed } from '../../testbed/testbed.ts';
 import { openOwnTestbed } from '../../testbed/testbed.ts';
-import { sweep } from '../doors/doors.ts';
+import { sweep } from '../entry-points/programs.ts';
 import { diedAfterMark } from '../scenes/died-after-mark.ts';
 import { PARKED, worldOf } from '../scenes/world.ts';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { addDatabase } from '../scenes/database.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import { until } from '../../testbed/until.ts';
 
 /** Controllers act on a cached taint for a while. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import { addDatabase, type Database } from '../scenes/database.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import { turn } from '../../testbed/knobs.ts';
 import { listOf, volumeAttachment } from '../../testbed/objects.ts';
 import { openStopwatch } from '../../testbed/stopwatch.ts';

@@ -3,7 +3,7 @@ import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
 import type { TestbedNode } from '../../testbed/machines.ts';
 import { until } from '../../testbed/until.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import type { Scene } from '../scenes/scene.ts';
 import { openScene } from '../scenes/scene.ts';
 import { onlyOn, statefulSet } from '../scenes/workload.ts';

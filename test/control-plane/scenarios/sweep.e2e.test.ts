@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { OwnTestbed } from '../../testbed/testbed.ts';
 import { openOwnTestbed } from '../../testbed/testbed.ts';
 import { addDatabase } from '../scenes/database.ts';
-import { sweep } from '../doors/doors.ts';
+import { sweep } from '../entry-points/programs.ts';
 import { until } from '../../testbed/until.ts';
 
 /** A Lease is renewed every ten seconds, and counts as stale once it is a minute old. */

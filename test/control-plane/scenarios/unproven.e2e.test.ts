@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Testbed } from '../../testbed/testbed.ts';
 import { openTestbed } from '../../testbed/testbed.ts';
-import { cloudfence } from '../doors/doors.ts';
+import { cloudfence } from '../entry-points/programs.ts';
 import { isDestructive } from '../faults/changes.ts';
 import type { GateResponse } from '../faults/gate.ts';
 import type { Gates } from '../faults/gates.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Testbed } from '../../testbed/testbed.ts';
-import { beginCloudfence } from '../doors/doors.ts';
+import { beginCloudfence } from '../entry-points/programs.ts';
 import { openGates } from '../faults/gates.ts';
 import { strikeAt } from '../faults/strike.ts';
 import { openStage, type Stage } from './stage.ts';

@@ -1,5 +1,5 @@
-import type { CliAnswer } from '../doors/doors.ts';
-import { cloudfence, deliver, stateChanges } from '../doors/doors.ts';
+import type { CliAnswer } from '../entry-points/programs.ts';
+import { cloudfence, deliver, stateChanges } from '../entry-points/programs.ts';
 import type { TestbedNode } from '../../testbed/machines.ts';
 import type { Scene } from './scene.ts';
 import { podsOn } from './world.ts';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Testbed } from '../../testbed/testbed-at.ts';
 import { testbedAt } from '../../testbed/testbed-at.ts';
 import type { TestbedAccess } from '../../testbed/installation.ts';
-import { runAtHand } from '../doors/doors.ts';
+import { runAtHand } from '../entry-points/programs.ts';
 import { aimsOf, inWords } from './aims.ts';
 import { documentOf, othersPart } from './doc.ts';
 import { loadNow, machineNow, versionsOf } from './machine.ts';

@@ -1,6 +1,6 @@
 import type { Testbed } from '../../testbed/testbed-at.ts';
 import { openGates } from '../faults/gates.ts';
-import { keepHandler, type KeptHandler } from '../doors/kept-handler.ts';
+import { startWarmHandler, type WarmHandler } from '../entry-points/warm-handler.ts';
 import { firstCallsIn, tally } from './calls.ts';
 import { fillUp } from './crowd.ts';
 import { seconds } from './figures.ts';
@@ -53,8 +53,8 @@ const takeTurns = async (
 };
 
 /** Resolves with a handler that has fenced once. */
-const warmHandler = async (testbed: Testbed, access = testbed.access): Promise<KeptHandler> => {
-  const handler = await keepHandler(access);
+const warmHandler = async (testbed: Testbed, access = testbed.access): Promise<WarmHandler> => {
+  const handler = await startWarmHandler(access);
   await play(testbed, byHandler(handler), watchClosely);
   return handler;
 };

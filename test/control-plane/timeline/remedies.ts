@@ -1,6 +1,6 @@
-import { cloudfence, stateChanges } from '../doors/doors.ts';
-import type { KeptHandler } from '../doors/kept-handler.ts';
-import { keepHandler } from '../doors/kept-handler.ts';
+import { cloudfence, stateChanges } from '../entry-points/programs.ts';
+import type { WarmHandler } from '../entry-points/warm-handler.ts';
+import { startWarmHandler } from '../entry-points/warm-handler.ts';
 import { listOf, pod, volumeAttachment } from '../../testbed/objects.ts';
 import type { Crash } from './crash.ts';
 
@@ -69,7 +69,7 @@ export const proofless: Remedy = async (crash) => {
 const eventOf = ({ home, scene: { testbed } }: Crash) => stateChanges(home.instance, ['stopped'], testbed.access.ec2);
 
 export const byHandler =
-  (handler: KeptHandler): Remedy =>
+  (handler: WarmHandler): Remedy =>
   async (crash) => {
     await handler.deliver(eventOf(crash));
     return null;
@@ -77,7 +77,7 @@ export const byHandler =
 
 /** From the start of the process on. */
 export const byColdHandler: Remedy = async (crash) => {
-  const handler = await keepHandler(crash.scene.testbed.access);
+  const handler = await startWarmHandler(crash.scene.testbed.access);
   try {
     return (await handler.deliver(eventOf(crash))).loadedAfter;
   } finally {

@@ -66,15 +66,15 @@ describe('the sweep', () => {
 });
 
 describe('the doctor', () => {
-  let door: StandIn | undefined;
-  afterEach(() => door?.close());
+  let standIn: StandIn | undefined;
+  afterEach(() => standIn?.close());
   let heard: unknown;
   const sweepThat = async (answer: Answered): Promise<string> => {
-    door = await openStandIn(({ body }) => {
+    standIn = await openStandIn(({ body }) => {
       heard = parseJsonOrNull(String(body));
       return answer;
     });
-    return door.url;
+    return standIn.url;
   };
   const asked = async (answer: Answered, body?: unknown) => {
     const askedAt = await sweepThat(answer);

@@ -19,22 +19,22 @@ const machine = addInstance(world);
 const disk = addVolume(world, {}, { instance: machine });
 const nobody = 'i-0ffffffffffffffff';
 
-let door: StandIn;
+let standIn: StandIn;
 let malform: Malformed = (truth) => truth;
 beforeAll(async () => {
-  door = await openStandIn(({ body }) => {
+  standIn = await openStandIn(({ body }) => {
     const { status, body: said, requestId } = handleEc2(world, new URLSearchParams(body.toString()));
     return {
       headers: { 'content-type': 'text/xml;charset=UTF-8', 'x-amzn-requestid': requestId },
       ...malform({ status, body: said }),
     };
   });
-  return door.close;
+  return standIn.close;
 });
 
 /** Without the retries of the SDK, which take real time. */
 const cloud = () => {
-  const { writes } = ec2Clients({ region, credentials, endpoint: door.url });
+  const { writes } = ec2Clients({ region, credentials, endpoint: standIn.url });
   return awsCloud({
     clients: { reads: writes({ check: () => undefined, through: (agent) => agent, signal: patient() }), writes },
     region,

@@ -5,8 +5,8 @@ import type { RestOptions } from '../../../providers/azure/rest.ts';
 import { armScope } from '../../../providers/azure/client.ts';
 import { type Answered, openStandIn, type StandIn } from '../stand-in.ts';
 
-let door: StandIn | undefined;
-afterEach(() => door?.close());
+let standIn: StandIn | undefined;
+afterEach(() => standIn?.close());
 
 const patient = (): AbortSignal => new AbortController().signal;
 const MINUTE = 60_000;
@@ -24,8 +24,8 @@ const entra = (lastsMs = 60 * MINUTE, now = () => 0) => {
 const cluster = { subscription: '11112222-3333-4444-8555-666677778888', resourceGroup: 'Blue Group', cluster: 'blue' };
 
 const asked = async (answer: Answered) => {
-  door = await openStandIn(() => answer);
-  return aksKubeconfig({ ...entra(), endpoint: door.url }, cluster, patient());
+  standIn = await openStandIn(() => answer);
+  return aksKubeconfig({ ...entra(), endpoint: standIn.url }, cluster, patient());
 };
 
 describe('the access to an AKS cluster', () => {
@@ -37,7 +37,7 @@ describe('the access to an AKS cluster', () => {
     ).toBe('kind: Config');
     const path =
       '/subscriptions/11112222-3333-4444-8555-666677778888/resourceGroups/Blue%20Group/providers/Microsoft.ContainerService/managedClusters/blue';
-    expect(door?.asked).toEqual([
+    expect(standIn?.asked).toEqual([
       {
         method: 'POST',
         url: `${path}/listClusterUserCredential?api-version=2024-09-01&format=exec`,
@@ -108,9 +108,9 @@ const behindTls = (status: number, body: object) => {
 
 describe('a secret in a Key Vault', () => {
   it('is read from the named vault, and over plain http without a token', async () => {
-    door = await openStandIn(() => ({ body: { value: 'kind: Config', id: 'x' } }));
-    expect(await readVaultSecret(entra(), { vault: door.url, secret: 'kube' }, patient())).toBe('kind: Config');
-    expect(door.asked).toEqual([{ method: 'GET', url: '/secrets/kube?api-version=7.4', authorization: null }]);
+    standIn = await openStandIn(() => ({ body: { value: 'kind: Config', id: 'x' } }));
+    expect(await readVaultSecret(entra(), { vault: standIn.url, secret: 'kube' }, patient())).toBe('kind: Config');
+    expect(standIn.asked).toEqual([{ method: 'GET', url: '/secrets/kube?api-version=7.4', authorization: null }]);
   });
 
   it.each([

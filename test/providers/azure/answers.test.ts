@@ -12,14 +12,14 @@ const INSTANCE = `${prefix}/virtualmachinescalesets/pool/virtualmachines/3`;
 const DISK = `${prefix}/disks/pvc-1`;
 const OS_DISK = `${prefix}/disks/os`;
 
-let door: StandIn | undefined;
-afterEach(() => door?.close());
+let standIn: StandIn | undefined;
+afterEach(() => standIn?.close());
 
 const failure = (code: string, status = 404): Answered => ({ status, body: { error: { code, message: code } } });
 
 const cloudAnswering = async (machine: Answered, disk: Answered = failure('ResourceNotFound')) => {
-  door = await openStandIn(({ url }) => (/\/disks\//i.test(url) ? disk : machine));
-  return azureCloud(azureClients({ subscription, credential, endpoint: door.url }));
+  standIn = await openStandIn(({ url }) => (/\/disks\//i.test(url) ? disk : machine));
+  return azureCloud(azureClients({ subscription, credential, endpoint: standIn.url }));
 };
 
 const look = async (id: string, machine: Answered, disk?: Answered) =>
@@ -135,8 +135,8 @@ describe('an instance of a scale set that ARM does not find', () => {
   });
   const lookAt = async (machine: Answered, list: (page: number) => Answered) => {
     let page = 0;
-    door = await openStandIn(({ url }) => (/\/virtualmachines\/3\b/i.test(url) ? machine : list(page++)));
-    const [facts] = await azureCloud(azureClients({ subscription, credential, endpoint: door.url })).look(
+    standIn = await openStandIn(({ url }) => (/\/virtualmachines\/3\b/i.test(url) ? machine : list(page++)));
+    const [facts] = await azureCloud(azureClients({ subscription, credential, endpoint: standIn.url })).look(
       [INSTANCE],
       { disks: true },
       patient(),
@@ -155,9 +155,9 @@ describe('an instance of a scale set that ARM does not find', () => {
       power: 'missing',
       evidence: { state: code },
     });
-    await door?.close();
+    await standIn?.close();
     expect(await lookAt(failure(code, status), () => listed())).toMatchObject({ power: 'missing' });
-    await door?.close();
+    await standIn?.close();
     expect(await lookAt(failure(code, status), () => listed(`${set}/1`, `${set}/3`))).toMatchObject({
       power: 'unknown',
       evidence: { state: `${code}, although its scale set lists it` },
@@ -170,7 +170,7 @@ describe('an instance of a scale set that ARM does not find', () => {
       (page: number): Answered => ({
         body: {
           value: [{ id: `${set}/${name(page)}`, location: 'westeurope' }],
-          ...(page < last && { nextLink: `${door?.url}${set}?$skiptoken=${page}` }),
+          ...(page < last && { nextLink: `${standIn?.url}${set}?$skiptoken=${page}` }),
         },
       });
     expect(
@@ -179,21 +179,21 @@ describe('an instance of a scale set that ARM does not find', () => {
         paged(4, (page) => `${page + 10}`),
       ),
     ).toMatchObject({ power: 'missing' });
-    await door?.close();
+    await standIn?.close();
     expect(
       await lookAt(
         failure('InvalidParameter', 400),
         paged(4, (page) => (page === 4 ? '3' : `${page + 10}`)),
       ),
     ).toMatchObject({ power: 'unknown' });
-    await door?.close();
+    await standIn?.close();
     expect(
       await lookAt(
         failure('InvalidParameter', 400),
         paged(Infinity, (page) => `${page + 10}`),
       ),
     ).toMatchObject({ power: 'unknown' });
-    expect(door?.asked.length).toBeLessThan(30);
+    expect(standIn?.asked.length).toBeLessThan(30);
   });
 
   it.each([

@@ -22,21 +22,21 @@ const held = [alone, member].map((machine) => addDisk(world, {}, { machine }));
 const machines = [alone, member];
 const nobodys = [`${prefix}/disks/nobodys`];
 
-let door: StandIn;
+let standIn: StandIn;
 let malform: Malformed = (truth) => truth;
 beforeAll(async () => {
-  door = await openStandIn(({ method, url, body: sent }) => {
+  standIn = await openStandIn(({ method, url, body: sent }) => {
     const { status, headers, body } = handleArm(world, {
       method,
-      url: `${door.url}${url}`,
+      url: `${standIn.url}${url}`,
       body: sent.toString(),
     }).answer;
     return { headers, ...malform({ status, body }) };
   });
-  return door.close;
+  return standIn.close;
 });
 
-const cloud = () => azureCloud(azureClients({ subscription, credential, endpoint: door.url }));
+const cloud = () => azureCloud(azureClients({ subscription, credential, endpoint: standIn.url }));
 
 const answerOrNone = async <T>(call: Promise<T> | undefined): Promise<T | null> => {
   try {

@@ -5,8 +5,8 @@ import { readGkeEndpoint, gkeTokenProvider, readSecret, platformAuth } from '../
 import type { Fetch } from '../../../providers/gcp/client.ts';
 import { type Answered, openStandIn, type StandIn } from '../stand-in.ts';
 
-let door: StandIn | undefined;
-afterEach(() => door?.close());
+let standIn: StandIn | undefined;
+afterEach(() => standIn?.close());
 
 const patient = (): AbortSignal => new AbortController().signal;
 const cluster = { project: 'my-project', location: 'europe-west1', cluster: 'blue' };
@@ -15,8 +15,8 @@ const masterAuth = { clusterCaCertificate: Buffer.from(ca).toString('base64') };
 const dns = { endpoint: 'gke-1234.europe-west1.gke.goog', allowExternalTraffic: true };
 
 const described = async (answer: Answered) => {
-  door = await openStandIn(() => answer);
-  const options = { endpoint: door.url };
+  standIn = await openStandIn(() => answer);
+  const options = { endpoint: standIn.url };
   return readGkeEndpoint(platformAuth(options), options, cluster, patient());
 };
 
@@ -26,7 +26,7 @@ describe('the access to a GKE cluster', () => {
       server: 'https://203.0.113.7',
       ca,
     });
-    expect(door?.asked).toEqual([
+    expect(standIn?.asked).toEqual([
       { method: 'GET', url: '/v1/projects/my-project/locations/europe-west1/clusters/blue', authorization: null },
     ]);
   });
@@ -127,8 +127,8 @@ describe('a secret in Secret Manager', () => {
   const payload = { payload: { data: Buffer.from('kind: Config').toString('base64') } };
 
   it('is read from the named endpoint, and over plain http without a token', async () => {
-    door = await openStandIn(() => ({ body: payload }));
-    const options = { endpoint: door.url };
+    standIn = await openStandIn(() => ({ body: payload }));
+    const options = { endpoint: standIn.url };
     expect(
       await readSecret(
         platformAuth(options),
@@ -137,7 +137,7 @@ describe('a secret in Secret Manager', () => {
         patient(),
       ),
     ).toBe('kind: Config');
-    expect(door.asked).toEqual([
+    expect(standIn.asked).toEqual([
       { method: 'GET', url: '/v1/projects/p/secrets/kube/versions/latest:access', authorization: null },
     ]);
   });

@@ -13,8 +13,8 @@ const MACHINE = `${ZONE}/instances/node-1`;
 const DISK = `${ZONE}/disks/pvc-1`;
 const ID = '4611686018427387906';
 
-let door: StandIn | undefined;
-afterEach(() => door?.close());
+let standIn: StandIn | undefined;
+afterEach(() => standIn?.close());
 
 const failure = (reason: string, status: number): Answered => ({
   status,
@@ -23,8 +23,8 @@ const failure = (reason: string, status: number): Answered => ({
 const notFound = failure('notFound', 404);
 
 const cloudAnswering = async (machine: Answered, disk: Answered = notFound) => {
-  door = await openStandIn(({ url }) => (url.includes('/disks/') ? disk : machine));
-  return gcpCloud(computeClients({ newRequestId: requestIds(), endpoint: door.url }));
+  standIn = await openStandIn(({ url }) => (url.includes('/disks/') ? disk : machine));
+  return gcpCloud(computeClients({ newRequestId: requestIds(), endpoint: standIn.url }));
 };
 
 const look = async (machine: Answered, disk?: Answered) =>
@@ -163,10 +163,10 @@ describe('a detach of a disk that the instance no longer has', () => {
 
   it('counts as done if the disk says so, but not if the holder of the disk is unknown', async () => {
     await expect(detach([])).resolves.toBeUndefined();
-    await door?.close();
+    await standIn?.close();
     await expect(detach([`https://www.googleapis.com/compute/v1/${ZONE}/instances/${ID}`])).rejects.toThrow(
       /may be attached to node-1/,
     );
-    expect(door?.asked.map(({ method }) => method)).toEqual(['GET', 'GET']);
+    expect(standIn?.asked.map(({ method }) => method)).toEqual(['GET', 'GET']);
   });
 });

@@ -16,16 +16,16 @@ const pair = () => generateKeyPairSync('rsa', { modulusLength: 2048 });
 export const openKeyServer = async (): Promise<KeyServer> => {
   const keys = { google: pair(), stranger: pair() };
   const body = { google: keys.google.publicKey.export({ type: 'spki', format: 'pem' }) };
-  const door = await openStandIn(() => ({ body, headers: { 'cache-control': 'public, max-age=3600' } }));
+  const standIn = await openStandIn(() => ({ body, headers: { 'cache-control': 'public, max-age=3600' } }));
   return {
-    url: `${door.url}/certs`,
+    url: `${standIn.url}/certs`,
     token: (claims, keyId = 'google') => {
       const header = { alg: 'RS256', typ: 'JWT', kid: keyId === 'forged' ? 'google' : keyId };
       const signed = `${encoded(header)}.${encoded(claims)}`;
       const { privateKey } = keyId === 'google' ? keys.google : keys.stranger;
       return `${signed}.${createSign('RSA-SHA256').update(signed).sign(privateKey, 'base64url')}`;
     },
-    asked: () => door.asked.length,
-    close: door.close,
+    asked: () => standIn.asked.length,
+    close: standIn.close,
   };
 };

@@ -45,19 +45,19 @@ const said = async (cases: readonly Malformed[], ask: Ask): Promise<readonly str
   let asked = new Set<string>();
   let giveUp = new AbortController();
   let malform: Malformed = (truth) => truth;
-  const door = await openStandIn(({ method, url, body: sent }) => {
+  const standIn = await openStandIn(({ method, url, body: sent }) => {
     if (asked.has(url)) giveUp.abort();
     asked.add(url);
     const { status, body } = handleGce(world, { method, url, body: sent.toString() });
     return malform({ status, body });
   });
-  const cloud = gcpCloud(computeClients({ newRequestId: requestIds(), endpoint: door.url }));
+  const cloud = gcpCloud(computeClients({ newRequestId: requestIds(), endpoint: standIn.url }));
   const answers: string[] = [];
   for (const [n, how] of cases.entries()) {
     [asked, giveUp, malform] = [new Set(), new AbortController(), how];
     answers.push(await ask(cloud, giveUp.signal, n).catch(ofTheHierarchy));
   }
-  await door.close();
+  await standIn.close();
   return answers;
 };
 

@@ -16,8 +16,8 @@ const hosts = ['container.googleapis.com', 'pubsub.googleapis.com', 'secretmanag
  */
 const notDescribed = ['storage.googleapis.com'];
 
-let door: StandIn | undefined;
-afterEach(() => door?.close());
+let standIn: StandIn | undefined;
+afterEach(() => standIn?.close());
 
 const patient = (): AbortSignal => new AbortController().signal;
 
@@ -76,12 +76,12 @@ const deeds: readonly Deed[] = [
 
 it.each(deeds)('$id is called as in Google’s document', async ({ host, id, answer, act }) => {
   let sent: unknown = null;
-  door = await openStandIn(({ body }) => {
+  standIn = await openStandIn(({ body }) => {
     sent = body.length === 0 ? null : parseJsonOrNull(String(body));
     return { body: answer };
   });
-  await act(door.url);
-  const [{ method, url } = { method: '', url: '' }] = door.asked;
+  await act(standIn.url);
+  const [{ method, url } = { method: '', url: '' }] = standIn.asked;
   expect(
     judged({
       origin: `https://${host}`,

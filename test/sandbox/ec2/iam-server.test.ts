@@ -22,8 +22,8 @@ const onlyOurs = allow('ec2:DetachVolume', arn('volume'), {
   Condition: { StringEquals: { 'aws:ResourceTag/owner': 'us' } },
 });
 
-let door: CloudServer | undefined;
-afterEach(() => door?.close());
+let ec2Server: CloudServer | undefined;
+afterEach(() => ec2Server?.close());
 
 /** One caller with the key KEY, whose statements can be changed at any time. */
 const behind = async (world: Ec2World, statements: readonly object[]) => {
@@ -37,7 +37,7 @@ const behind = async (world: Ec2World, statements: readonly object[]) => {
         }
       : null;
   };
-  const { url } = (door = await openEc2Server(world, 0, undefined, authority));
+  const { url } = (ec2Server = await openEc2Server(world, 0, undefined, authority));
   return (accessKeyId = 'KEY') =>
     new EC2Client({ region, endpoint: url, maxAttempts: 1, credentials: { accessKeyId, secretAccessKey: 'x' } });
 };
@@ -125,7 +125,7 @@ describe('the server with an authority', () => {
 
   it('rejects an unsigned call', async () => {
     await behind(scene().world, [look]);
-    const answer = await fetch(door?.url ?? '', { method: 'POST', body: 'Action=DescribeInstances' });
+    const answer = await fetch(ec2Server?.url ?? '', { method: 'POST', body: 'Action=DescribeInstances' });
     expect([answer.status, await answer.text()]).toEqual([401, expect.stringContaining('<Code>AuthFailure</Code>')]);
   });
 });

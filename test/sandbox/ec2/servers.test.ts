@@ -11,31 +11,34 @@ const stateSeen = async (client: EC2Client, id: string) => {
   return answer.Reservations?.[0]?.Instances?.[0]?.State?.Name;
 };
 
-const behindDoor = async (world: Ec2World) => {
-  const door = await openEc2Server(world);
-  return { door, client: new EC2Client({ region, credentials, endpoint: door.url, maxAttempts: 1 }) };
+const openServer = async (world: Ec2World) => {
+  const ec2Server = await openEc2Server(world);
+  return { ec2Server, client: new EC2Client({ region, credentials, endpoint: ec2Server.url, maxAttempts: 1 }) };
 };
 
 describe('the servers of the sandbox’s EC2', () => {
   it('answer the same on a socket as in the process', async () => {
     const world = ec2World();
     addInstance(world);
-    const { door, client } = await behindDoor(world);
+    const { ec2Server, client } = await openServer(world);
     const [wire, inside] = [
       await client.send(new DescribeInstancesCommand({})),
       await clientOf(world).send(new DescribeInstancesCommand({})),
     ];
-    await door.close();
+    await ec2Server.close();
     expect(wire.Reservations).toEqual(inside.Reservations);
   });
 
   it('count calls and the bytes of their answers', async () => {
-    const { door } = await behindDoor(ec2World());
+    const { ec2Server } = await openServer(ec2World());
     const body = 'Action=DescribeInstances&Version=2016-11-15';
-    const answers = [await fetch(door.url, { method: 'POST', body }), await fetch(door.url, { method: 'POST', body })];
+    const answers = [
+      await fetch(ec2Server.url, { method: 'POST', body }),
+      await fetch(ec2Server.url, { method: 'POST', body }),
+    ];
     const texts = await Promise.all(answers.map((answer) => answer.text()));
-    await door.close();
-    expect(door.traffic()).toEqual({ calls: { DescribeInstances: 2 }, bytes: texts.join('').length });
+    await ec2Server.close();
+    expect(ec2Server.traffic()).toEqual({ calls: { DescribeInstances: 2 }, bytes: texts.join('').length });
   });
 
   it('break the connection as configured, and only as often as configured', async () => {
@@ -46,16 +49,16 @@ describe('the servers of the sandbox’s EC2', () => {
       params: { 'InstanceId.1': id },
       mishap: { kind: 'drop' },
     });
-    const { door, client } = await behindDoor(world);
+    const { ec2Server, client } = await openServer(world);
     await expect(stateSeen(client, id)).rejects.toMatchObject({ code: 'ECONNRESET' });
     expect(await stateSeen(client, id)).toBe('running');
-    await door.close();
+    await ec2Server.close();
   });
 
   it('reject an action that the sandbox does not know', async () => {
-    const { door } = await behindDoor(ec2World());
-    const answer = await fetch(door.url, { method: 'POST', body: 'Action=constructor' });
-    await door.close();
+    const { ec2Server } = await openServer(ec2World());
+    const answer = await fetch(ec2Server.url, { method: 'POST', body: 'Action=constructor' });
+    await ec2Server.close();
     expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('<Code>InvalidAction</Code>')]);
   });
 

@@ -6,7 +6,7 @@ import {
   SendMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import { deliver } from './doors.ts';
+import { deliver } from './programs.ts';
 import type { Batch } from './events.ts';
 import type { TestbedAccess } from '../../testbed/installation.ts';
 

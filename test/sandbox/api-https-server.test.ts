@@ -8,8 +8,8 @@ import { openKubernetesServer } from '../../sandbox/cluster/api/https-server.ts'
 import { ADMIN_TOKEN } from '../../sandbox/cluster/api/server.ts';
 import { freshApi } from './api-client.ts';
 
-let door: KubernetesServer | undefined;
-afterEach(() => door?.close());
+let apiServer: KubernetesServer | undefined;
+afterEach(() => apiServer?.close());
 
 const get = async (
   url: string,
@@ -27,18 +27,18 @@ const get = async (
 it('the HTTPS server serves the same store over verified TLS, and counts its requests', async () => {
   const api = freshApi();
   api.ask('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } });
-  door = await openKubernetesServer(api.server);
+  apiServer = await openKubernetesServer(api.server);
   const agent = new Agent({ keepAlive: true });
-  const first = await get(`${door.url}/api/v1/nodes/n1`, door.caData, agent);
-  const second = await get(`${door.url}/api/v1/nodes/n2`, door.caData, agent);
+  const first = await get(`${apiServer.url}/api/v1/nodes/n1`, apiServer.caData, agent);
+  const second = await get(`${apiServer.url}/api/v1/nodes/n2`, apiServer.caData, agent);
   agent.destroy();
   expect([first.status, second.status]).toEqual([200, 404]);
   expect(JSON.parse(first.body)).toMatchObject({ metadata: { name: 'n1' } });
-  expect(door.traffic()).toMatchObject({ connections: 1, requests: 2 });
-  expect(door.traffic().bytesWritten).toBeGreaterThan(first.body.length);
+  expect(apiServer.traffic()).toMatchObject({ connections: 1, requests: 2 });
+  expect(apiServer.traffic().bytesWritten).toBeGreaterThan(first.body.length);
 });
 
 it('the HTTPS server breaks the connection if a fault says so', async () => {
-  door = await openKubernetesServer(freshApi({ faults: { before: () => 'drop' } }).server);
-  await expect(get(`${door.url}/version`, door.caData, new Agent())).rejects.toThrow(/hang up|ECONNRESET/);
+  apiServer = await openKubernetesServer(freshApi({ faults: { before: () => 'drop' } }).server);
+  await expect(get(`${apiServer.url}/version`, apiServer.caData, new Agent())).rejects.toThrow(/hang up|ECONNRESET/);
 });

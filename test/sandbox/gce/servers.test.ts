@@ -14,12 +14,12 @@ describe('the servers of the sandbox’s Compute Engine', () => {
   it('answer the same on a socket as in the process, and count their requests', async () => {
     const world = gceWorld();
     const path = `/compute/v1/${addInstance(world)}`;
-    const door = await openGceServer(world);
-    const wire = await (await fetch(door.url + path)).text();
+    const gceServer = await openGceServer(world);
+    const wire = await (await fetch(gceServer.url + path)).text();
     const inside = await (await inProcessFetch(world)(`http://any${path}`)).text();
-    const nowhere = await fetch(`${door.url}/compute/v1/projects/my-project/zones/europe-west1-a/constructor/x`);
-    const traffic = door.traffic();
-    await door.close();
+    const nowhere = await fetch(`${gceServer.url}/compute/v1/projects/my-project/zones/europe-west1-a/constructor/x`);
+    const traffic = gceServer.traffic();
+    await gceServer.close();
     expect(wire).toBe(inside);
     expect(nowhere.status).toBe(404);
     expect(traffic).toEqual({
@@ -32,10 +32,10 @@ describe('the servers of the sandbox’s Compute Engine', () => {
     const world = gceWorld();
     const url = `/compute/v1/${addInstance(world)}`;
     addFault(world.parts.gce, { method: 'instances.get', mishap: { kind: 'drop' } });
-    const door = await openGceServer(world);
-    await expect(fetch(door.url + url)).rejects.toThrow('fetch failed');
-    expect((await fetch(door.url + url)).status).toBe(200);
-    await door.close();
+    const gceServer = await openGceServer(world);
+    await expect(fetch(gceServer.url + url)).rejects.toThrow('fetch failed');
+    expect((await fetch(gceServer.url + url)).status).toBe(200);
+    await gceServer.close();
   });
 
   it('return the past or the present if the age of reads is random, the same for the same seed', async () => {
@@ -62,14 +62,14 @@ it('a call over a real socket never takes effect if its caller gives up', async 
   addFault(world.parts.gce, { method: 'instances.detachDisk', mishap: { kind: 'hang' } });
   const giveUp = new AbortController();
   let arrived = 0;
-  const door = await openGceServer(world, 0, () => {
+  const gceServer = await openGceServer(world, 0, () => {
     arrived += 1;
     if (arrived === 2) giveUp.abort();
   });
-  const cloud = gcpCloud(computeClients({ newRequestId: requestIds(), endpoint: door.url }));
+  const cloud = gcpCloud(computeClients({ newRequestId: requestIds(), endpoint: gceServer.url }));
   const target = { machine, incarnation: instanceIn(world, machine)?.id ?? null };
   await expect(cloud.detach(target, disk, 'plain', granted, giveUp.signal)).rejects.toBeInstanceOf(Unavailable);
-  await door.close();
+  await gceServer.close();
   world.advance(MINUTE);
   expect(diskIn(world, disk)?.users).toEqual([machine]);
 });

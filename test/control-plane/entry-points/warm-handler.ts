@@ -2,13 +2,13 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { deployed } from './doors.ts';
+import { deployed } from './programs.ts';
 import type { Batch } from './events.ts';
 import { entryOf } from './functions.ts';
 import type { TestbedAccess } from '../../testbed/installation.ts';
 
 /** The packaged AWS handler in a process that continues: its first batch starts cold, and each later one is warm. */
-export interface KeptHandler {
+export interface WarmHandler {
   /** @throws Error if it ends instead of answering, or requests the batch again */
   readonly deliver: (batch: Batch) => Promise<Delivered>;
   readonly close: () => Promise<void>;
@@ -24,7 +24,7 @@ const answered = z.object({
   answer: z.strictObject({ batchItemFailures: z.array(z.looseObject({})).max(0) }),
 });
 
-export const keepHandler = async (testbed: TestbedAccess): Promise<KeptHandler> => {
+export const startWarmHandler = async (testbed: TestbedAccess): Promise<WarmHandler> => {
   const script = fileURLToPath(new URL('serve-handler.ts', import.meta.url));
   const child = fork(script, [entryOf(testbed.aws.functions, 'on-event')], {
     env: await deployed(testbed, null),
@@ -32,7 +32,7 @@ export const keepHandler = async (testbed: TestbedAccess): Promise<KeptHandler> 
   });
   const ended = once(child, 'exit');
   const broken = ended.then(([code]): never => {
-    throw new Error(`the kept handler ended with ${code} and no answer`);
+    throw new Error(`the warm handler ended with ${code} and no answer`);
   });
   broken.catch(() => undefined);
   return {

@@ -8,15 +8,15 @@ export interface Distance {
   readonly service: number;
 }
 
-/** A door in front of a local server that makes it as far away as a real one. */
-export interface DelayDoor {
+/** A proxy in front of a local server that makes it as far away as a real one. */
+export interface DelayProxy {
   readonly port: number;
   /** Bytes on the wire in both directions. */
   readonly bytes: () => number;
   readonly close: () => void;
 }
 
-export interface DoorSettings extends Distance {
+export interface ProxySettings extends Distance {
   /**
    * Round trips of a new connection before its first byte is sent: one for TCP, and one more if TLS is only imagined.
    */
@@ -41,7 +41,7 @@ const writerTo = (socket: Socket): ((bytes: Buffer, at: number) => void) => {
  * Connects a client to the server. The time of the server counts from the moment at which the last bytes of the client
  * reach it. The first bytes of a real TLS connection are a greeting, for which the server takes no such time.
  */
-const join = (client: Socket, port: number, { roundTrip, service, opening }: DoorSettings): Socket => {
+const join = (client: Socket, port: number, { roundTrip, service, opening }: ProxySettings): Socket => {
   const opened = performance.now() + opening * roundTrip;
   const server = connect(port, '127.0.0.1').setNoDelay();
   const [toServer, toClient] = [writerTo(server), writerTo(client.setNoDelay())];
@@ -63,17 +63,17 @@ const join = (client: Socket, port: number, { roundTrip, service, opening }: Doo
   return server;
 };
 
-export const openDelayDoor = async (port: number, settings: DoorSettings): Promise<DelayDoor> => {
+export const openDelayProxy = async (port: number, settings: ProxySettings): Promise<DelayProxy> => {
   const sockets: Socket[] = [];
-  const door = createServer((client) => sockets.push(client, join(client, port, settings))).listen(0, '127.0.0.1');
-  await once(door, 'listening');
-  const address = door.address();
+  const proxy = createServer((client) => sockets.push(client, join(client, port, settings))).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const address = proxy.address();
   return {
     port: typeof address === 'object' ? (address?.port ?? 0) : 0,
     bytes: () =>
       sockets.filter((_, nth) => nth % 2 === 0).reduce((sum, one) => sum + one.bytesRead + one.bytesWritten, 0),
     close: () => {
-      door.close();
+      proxy.close();
       for (const socket of sockets) socket.destroy();
     },
   };
