@@ -107,10 +107,10 @@ const iso = (wall: number): string => new Date(wall).toISOString();
 
 /** JSON lines. The answer of the command is the last line. */
 const forPrograms = ({ line, clock }: Terminal): Printer => {
-  const print = ({ request, location, cluster }: RunState, told: object): void =>
+  const print = ({ request, location, cluster }: RunState, fields: object): void =>
     line(
       JSON.stringify({
-        ...told,
+        ...fields,
         at: iso(clock.now().wall),
         instance: request.machine,
         cluster: location?.cluster ?? null,

@@ -50,7 +50,7 @@ const untilFree = async (node: string, tools: DrillTools, signal: AbortSignal): 
   const { clock, tell } = tools;
   const ends = clock.now().mono + RELEASE_MS;
   let why = `Node ${node} is still fenced`;
-  let told = false;
+  let hasTold = false;
   for (let free = 0; free < FREE_FOR;) {
     if (clock.now().mono >= ends) throw new Unavailable(why);
     try {
@@ -61,8 +61,8 @@ const untilFree = async (node: string, tools: DrillTools, signal: AbortSignal): 
       free = 0;
       why = `it is not known whether Node ${node} is still fenced: ${asCloudfenceError(error).message}`;
     }
-    if (free === 0 && !told) tell(`waits until Node ${node} bears no fence`);
-    told ||= free === 0;
+    if (free === 0 && !hasTold) tell(`waits until Node ${node} bears no fence`);
+    hasTold ||= free === 0;
     await clock.sleep(POLL_MS, signal);
   }
 };

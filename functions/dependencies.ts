@@ -95,5 +95,5 @@ const lazyIncidentKeeper = (keeper: () => Promise<TellingKeeper>): TellingKeeper
     remove: async (...asked) => (await keeper()).objects.remove(...asked),
     list: async (...asked) => (await keeper()).objects.list(...asked),
   },
-  announce: async (...told) => (await keeper()).announce(...told),
+  announce: async (...announcement) => (await keeper()).announce(...announcement),
 });

@@ -134,9 +134,9 @@ const endName = ({ outcome, because: { code } }: End): string => `${outcome} ${c
 
 /** Returns the messages for the ends that are in `after` but not in `before`. Pure. */
 export const announcementsOf = (before: Incident | null, after: Incident): readonly Announcement[] => {
-  const told = new Set((before?.ends ?? []).map(endName));
+  const announced = new Set((before?.ends ?? []).map(endName));
   return after.ends
-    .filter((end) => !told.has(endName(end)))
+    .filter((end) => !announced.has(endName(end)))
     .flatMap((end) => {
       const about = abouts[end.outcome];
       return about === null ? [] : announcementOf(about, after, end);

@@ -82,15 +82,15 @@ export const report = async (
   const { file, write } = destinationOf(output);
   const { wall: made } = clock.now();
   const wanted = { target: target ?? null, since: since === undefined ? null : made - since, shadow };
-  const told = await gather(await openSource(options), wanted, made, AbortSignal.timeout(timeout));
-  for (const { name, what, remedy } of told.damaged)
+  const report = await gather(await openSource(options), wanted, made, AbortSignal.timeout(timeout));
+  for (const { name, what, remedy } of report.damaged)
     complain(`cloudfence: ${makeVisible(name)}: ${makeVisible(what)}. To mend it, ${remedy}.`);
-  requireIncidents(told);
-  const text = write(told);
+  requireIncidents(report);
+  const text = write(report);
   if (file === null) line(text.trimEnd());
   else {
     await writeOutput(file, text);
-    line(`${file}: ${told.incidents.length === 1 ? '1 incident' : `${told.incidents.length} incidents`}`);
+    line(`${file}: ${report.incidents.length === 1 ? '1 incident' : `${report.incidents.length} incidents`}`);
   }
   return 0;
 };

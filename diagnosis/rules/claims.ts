@@ -115,8 +115,8 @@ export const pvcPending: CauseRule = (situation) => {
 };
 
 const waitsForConsumer = ({ pod }: Situation, claim: PvcView, waits: string): Cause | null => {
-  const told = eventOf(claim, ['WaitForFirstConsumer', 'WaitForPodScheduled']);
-  if ((!told && pod.unscheduled === null) || isAboutBinding(pod.unscheduled ?? '')) return null;
+  const event = eventOf(claim, ['WaitForFirstConsumer', 'WaitForPodScheduled']);
+  if ((!event && pod.unscheduled === null) || isAboutBinding(pod.unscheduled ?? '')) return null;
   if (pod.node !== null && claim.selectedNode === null)
     return cause('waits-for-consumer', 'likely', 'by-person', {
       says:
@@ -142,12 +142,12 @@ const volumeOfOther = (volume: string): readonly string[] => [
   `then: kubectl patch pv ${volume} --type json -p '[{"op":"remove","path":"/spec/claimRef"}]'`,
 ];
 
-const noVolume = (told: EventView | null, waits: string, volume = ''): Cause =>
-  cause('no-volume', told ? 'proved' : 'likely', 'by-person', {
-    says: `The claim has no PersistentVolume${told ? `: ${firstLine(told.says)}` : '.'}`,
+const noVolume = (event: EventView | null, waits: string, volume = ''): Cause =>
+  cause('no-volume', event ? 'proved' : 'likely', 'by-person', {
+    says: `The claim has no PersistentVolume${event ? `: ${firstLine(event.says)}` : '.'}`,
     waits: `${waits} ← a PersistentVolume that fits.`,
     next:
-      volume !== '' && told?.says.includes('already bound to a different claim')
+      volume !== '' && event?.says.includes('already bound to a different claim')
         ? volumeOfOther(volume)
         : [
             'set a StorageClass, or create a PersistentVolume of its class, size, and mode',

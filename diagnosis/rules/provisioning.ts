@@ -181,13 +181,13 @@ const workingOrSilent = (provisioner: string, proof: readonly string[], { waits,
 
 /** The event of volume-data-source-validator: no provisioner fills the volume. */
 const withoutPopulator = ({ events, namespace, name }: PvcView, { waits }: ClaimWait): Cause | null => {
-  const told = events.find(({ reason }) => reason === 'UnrecognizedDataSourceKind');
-  if (!told) return null;
+  const event = events.find(({ reason }) => reason === 'UnrecognizedDataSourceKind');
+  if (!event) return null;
   return cause('no-provisioner', 'proved', 'by-person', {
     says:
       'The claim names a data source of a kind that no populator in this cluster serves, so nothing fills the ' +
       'volume.',
-    proof: [firstLine(told.says)],
+    proof: [firstLine(event.says)],
     waits: `${waits} ← a VolumePopulator.`,
     next: [
       `kubectl -n ${namespace} get pvc ${name} -o jsonpath='{.spec.dataSourceRef}'      # what it asks for`,

@@ -15,13 +15,13 @@ export type CauseRule = (situation: Situation) => Cause | null;
 /** The texts of a cause that every rule provides. */
 type CauseText = Pick<Cause, 'says' | 'waits' | 'next'> & Partial<Pick<Cause, 'proof' | 'machine'>>;
 
-export const cause = (kind: CauseKind, confidence: Confidence, ending: WaitEnd, told: CauseText): Cause => ({
+export const cause = (kind: CauseKind, confidence: Confidence, ending: WaitEnd, texts: CauseText): Cause => ({
   kind,
   confidence,
   ending,
   proof: [],
   machine: null,
-  ...told,
+  ...texts,
 });
 
 const SECOND = 1_000;

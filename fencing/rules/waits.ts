@@ -52,16 +52,16 @@ export const waitForPods: Rule = (view) => {
     (pod) => whyPodIsLeft(pod, named) === null && !isDeletionDeclined(view, pod) && !isRecurring(view, pod),
   );
   if (going.length === 0) return null;
-  const told = (which: (view: View, pod: PodFacts) => boolean, one: string, many: string): string => {
+  const sentenceAbout = (which: (view: View, pod: PodFacts) => boolean, one: string, many: string): string => {
     const pods = going.filter((pod) => which(view, pod)).map(({ namespace, name }) => `pod ${namespace}/${name}`);
     return pods.length === 0 ? '' : `; ${listSome(pods)} ${pods.length === 1 ? one : many}`;
   };
-  const back = told(
+  const back = sentenceAbout(
     hasComeBack,
     'is recreated after each deletion and uses a volume',
     'are recreated after each deletion and use a volume',
   );
-  const held = told(isHeldByFinalizer, 'is kept by its finalizers', 'are kept by their finalizers');
+  const held = sentenceAbout(isHeldByFinalizer, 'is kept by its finalizers', 'are kept by their finalizers');
   const says = `${pluralize(going.length, 'pod is', 'pods are')} being deleted${back}${held}`;
   return wait(lookDelay(view), because('pods-going', says));
 };

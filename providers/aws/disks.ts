@@ -59,9 +59,9 @@ export const attachedDisks = (
   instance: Instance | null,
   volumes: readonly Volume[],
 ): readonly DiskAttachment[] => {
-  const told = volumes.flatMap((volume) => fromDisk(machine, instance, volume));
+  const reported = volumes.flatMap((volume) => fromDisk(machine, instance, volume));
   const spoken = new Set(volumes.filter((volume) => attachmentOn(volume, machine)).map((volume) => volume.VolumeId));
-  return [...told, ...fromMachine(instance).filter((disk) => !spoken.has(disk.disk))];
+  return [...reported, ...fromMachine(instance).filter((disk) => !spoken.has(disk.disk))];
 };
 
 const attachmentOn = (volume: Volume, machine: MachineId): VolumeAttachment | undefined =>

@@ -22,14 +22,14 @@ describe('the access to a cluster', () => {
 
   it('is requested from the cloud that keeps it, whichever cloud has the machines', async () => {
     const asked: string[] = [];
-    const told = (cloud: string): CloudAccess => {
+    const openAccess = (cloud: string): CloudAccess => {
       const tell = async (): Promise<never> => {
         asked.push(cloud);
         throw new Error('enough');
       };
       return { managedCluster: tell, secret: tell };
     };
-    const ways = clusterAccess(async (cloud) => told(cloud));
+    const ways = clusterAccess(async (cloud) => openAccess(cloud));
     for (const entry of [
       '{ name: a, eks: {} }',
       '{ name: a, keyVault: { vault: v, secret: s } }',

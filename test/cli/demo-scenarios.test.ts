@@ -43,10 +43,10 @@ describe('the demo, in the world with Cloudfence', () => {
     });
     expect(volumeOf(end)).toMatchObject([{ instance: end.story.holder, state: 'attached' }]);
     expect(pod(end)?.metadata.uid).toBe(end.story.podUid);
-    const told = listObjects(end.lanes.fenced.world, 'events').find(
+    const event = listObjects(end.lanes.fenced.world, 'events').find(
       ({ reportingController }) => reportingController === EVENT_REPORTER,
     );
-    expect(told).toMatchObject({
+    expect(event).toMatchObject({
       reason: 'FencingRefused',
       note: expect.stringContaining('running, so it may still write'),
       regarding: { name: end.story.node },

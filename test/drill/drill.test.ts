@@ -114,7 +114,7 @@ describe.each(Object.entries(clouds))('a drill on %s', (_name, { run, powerOf, f
     run(async (rig) => {
       const volumes = listObjects(rig.world, 'persistentvolumes').length;
       const result = await rig.drill();
-      expect(result, rig.told.join('\n')).toMatchObject({
+      expect(result, rig.progressLines.join('\n')).toMatchObject({
         end: 'recovered',
         left: [],
         movedTo: rig.scene.nodeOf(rig.scene.holder),

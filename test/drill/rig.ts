@@ -32,7 +32,7 @@ export interface Rig<P extends ClusterParts> {
   readonly scene: Scene;
   /** The Node of the drill: the one without the database. */
   readonly node: string;
-  readonly told: readonly string[];
+  readonly progressLines: readonly string[];
   readonly ending: AbortController;
   readonly drill: (changed?: Partial<DrillOptions>, tools?: RigTools) => Promise<DrillResult>;
   readonly cluster: { readonly name: string };
@@ -92,7 +92,7 @@ export const withRig = async <P extends ClusterParts>(
   const ending = new AbortController();
   const over = new AbortController();
   const running = installed ? functions.run(over.signal) : Promise.resolve();
-  const told: string[] = [];
+  const progressLines: string[] = [];
   const clock = { now: () => ({ wall: world.now(), mono: world.now() }), sleep: turns.sleep, timeout: never };
   const person2 = {
     cloud: connectCloud(servers, demoCloud, turns, world.random),
@@ -122,7 +122,7 @@ export const withRig = async <P extends ClusterParts>(
       {
         ...opened,
         giveUp: never(),
-        tell: (says) => void told.push(says),
+        tell: (says) => void progressLines.push(says),
         confirm: async () => true,
         ...tools,
         ...spoiled?.(opened),
@@ -130,7 +130,16 @@ export const withRig = async <P extends ClusterParts>(
     );
   };
   try {
-    await work({ world, scene, node, told, ending, cluster, drill, label: (labels) => labelNode(world, node, labels) });
+    await work({
+      world,
+      scene,
+      node,
+      progressLines,
+      ending,
+      cluster,
+      drill,
+      label: (labels) => labelNode(world, node, labels),
+    });
   } finally {
     over.abort(new Error('the test is over'));
     await running.catch((error: unknown) => {

@@ -159,7 +159,7 @@ it.each(moments)('a drill that a person interrupts at "%s" leaves nothing behind
     };
     const result = await rig.drill({}, { here: true, tell });
     expect(result).toMatchObject({ left: [] });
-    expect(rig.ending.signal.aborted, rig.told.join('\n')).toBe(true);
+    expect(rig.ending.signal.aborted, rig.progressLines.join('\n')).toBe(true);
     rig.world.advance(60_000);
     expectUndone(rig);
     expect(listObjects(rig.world, 'pods').filter(({ metadata }) => metadata.name.includes('drill'))).toEqual([]);
@@ -224,7 +224,7 @@ describe('a machine that does not start again', () => {
       const spoiled = ({ drillCloud }: Opened) => ({ drillCloud: { ...drillCloud, start } });
       const result = await rig.drill({ timeout: 120_000 }, { spoiled });
       expect(calls).toBeLessThan(300);
-      expect(rig.told.join('\n')).toMatch(/does not run yet: InsufficientInstanceCapacity/);
+      expect(rig.progressLines.join('\n')).toMatch(/does not run yet: InsufficientInstanceCapacity/);
       expect(result).toMatchObject({ end: 'failed', says: expect.stringContaining('InsufficientInstanceCapacity') });
       const [machine, node] = result.left;
       expect(machine?.says).toMatch(/may be off.*InsufficientInstanceCapacity/);

@@ -178,25 +178,25 @@ export const replyTo = (run: Waiting, answer: Answer, arrives: boolean): Reply =
   const { known, command, askedAt } = run;
   const half = halfOf(run);
   const read = <T>(value: T): Read<T> => ({ value, requestedAt: askedAt, receivedAt: arrives ? NOW.mono : null });
-  const told = (says: string, next: RunAt): Reply => ({ says: arrives ? says : `${says}${IN_TRANSIT}`, run: next });
+  const reply = (says: string, next: RunAt): Reply => ({ says: arrives ? says : `${says}${IN_TRANSIT}`, run: next });
   const after = (says: string, result: CommandResult): Reply =>
-    told(says, arrives ? learned(known, command, result) : { at: 'answer', known, command, result });
+    reply(says, arrives ? learned(known, command, result) : { at: 'answer', known, command, result });
   switch (answer.to) {
     case 'machine':
     case 'stale machine':
-      return told(
+      return reply(
         `reads the machine: ${answer.value.power}${answer.to === 'machine' ? '' : ', which is stale'}`,
         answered(run, { ...half, machine: read(answer.value) }),
       );
     case 'cluster':
-      return told(
+      return reply(
         arrives ? 'reads the cluster' : 'reads the Node and its pods',
         answered(run, { ...half, cluster: read(answer.value) }),
       );
     case 'attachments':
-      return told('reads the attachments', answered(run, { ...half, cluster: completed(half.cluster, answer.value) }));
+      return reply('reads the attachments', answered(run, { ...half, cluster: completed(half.cluster, answer.value) }));
     case 'arrival':
-      return told(
+      return reply(
         'receives what it read of the machine',
         answered(run, { ...half, machine: half.machine && { ...half.machine, receivedAt: NOW.mono } }),
       );
@@ -209,7 +209,7 @@ export const replyTo = (run: Waiting, answer: Answer, arrives: boolean): Reply =
     case 'survey-connectivity':
       return after('surveys the cluster', { ...answer, requestedAt: askedAt });
     case 'reserve':
-      return told(
+      return reply(
         answer.value.admitted ? 'is admitted by the cap, and rechecks the Node' : 'reaches the cap',
         learned(known, command, reserved(command, answer)),
       );

@@ -26,11 +26,11 @@ const pathTo = (index: number, states: States, { expand }: Expansion): readonly 
   const path: number[] = [];
   for (let at = index; at !== 0; at = states.parentOf(at)) path.unshift(states.keyAt(at));
   return path.map((key, step) => {
-    let told = '';
+    let text = '';
     expand(path[step - 1] ?? states.keyAt(0), (state, says) => {
-      if (told === '' && state === key) told = says();
+      if (text === '' && state === key) text = says();
     });
-    return told;
+    return text;
   });
 };
 

@@ -133,7 +133,7 @@ describe('the outcome', () => {
 });
 
 describe('the Event on the Node', () => {
-  const told = (outcome: OutcomeKind, code: ReasonCode, change: Partial<RunState> = {}) =>
+  const eventOfOutcome = (outcome: OutcomeKind, code: ReasonCode, change: Partial<RunState> = {}) =>
     eventFor(
       outcomeOf(
         {
@@ -156,19 +156,22 @@ describe('the Event on the Node', () => {
     ['would-fence', 'would-fence', null],
     ['would-release', 'would-release', null],
   ] as const)('%s %s: %s', (outcome, code, expected) => {
-    const event = told(outcome, code);
+    const event = eventOfOutcome(outcome, code);
     expect(event && `${event.type} ${event.reason}`).toBe(expected);
     if (event) expect(event.message).toBe('says');
   });
 
   it('does not mention what another run did', () => {
-    expect([told('fenced', 'fenced', { steps: [] }), told('released', 'settled', { steps: [] })]).toEqual([null, null]);
-    expect(told('refused', 'opted-out', { steps: [] })).not.toBeNull();
+    expect([
+      eventOfOutcome('fenced', 'fenced', { steps: [] }),
+      eventOfOutcome('released', 'settled', { steps: [] }),
+    ]).toEqual([null, null]);
+    expect(eventOfOutcome('refused', 'opted-out', { steps: [] })).not.toBeNull();
   });
 
   it('needs a Node, and does not mention imagined steps', () => {
-    expect(told('refused', 'opted-out', { cluster: null })).toBeNull();
-    expect(told('refused', 'opted-out', { policy: { ...defaultPolicy, dryRun: true } })).toBeNull();
+    expect(eventOfOutcome('refused', 'opted-out', { cluster: null })).toBeNull();
+    expect(eventOfOutcome('refused', 'opted-out', { policy: { ...defaultPolicy, dryRun: true } })).toBeNull();
   });
 });
 

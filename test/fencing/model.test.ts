@@ -194,8 +194,8 @@ describe('an outcome', () => {
 
   it('is printed in the form that docs/cli.md describes', () => {
     const steps = [report(), report({ result: 'refused', message: 'no' })];
-    const told = outcomeJson({ ...outcome, node: 'n', cluster: 'c', evidence: { state: 'off' }, steps });
-    expect(told).toEqual({
+    const json = outcomeJson({ ...outcome, node: 'n', cluster: 'c', evidence: { state: 'off' }, steps });
+    expect(json).toEqual({
       outcome: outcome.outcome,
       reason: `${outcome.reason.code}: ${outcome.reason.says}`,
       cluster: 'c',

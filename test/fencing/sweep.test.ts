@@ -490,11 +490,11 @@ describe('our taint on a Node that has booted since', () => {
   it.each([
     ['of this boot', marked({}, { taintedFor: BOOT_A, bootID: 'boot-a', name: 'node-1' }), true],
     ['of an unknown boot', marked({}, { taintedFor: null, name: 'node-1' }), true],
-  ])('stays if it is %s, and the sweep reports how to remove it', async (_, standing, told) => {
+  ])('stays if it is %s, and the sweep reports how to remove it', async (_, standing, isReported) => {
     const one = stage([suspect('node-1', { identitySources: [], marked: standing })]);
     const { outcomes } = await swept(one);
     expect(one.applied).toEqual([]);
-    expect(outcomes[0]?.reason.says.includes(`remove the taint: \`${standing.untaint}\``)).toBe(told);
+    expect(outcomes[0]?.reason.says.includes(`remove the taint: \`${standing.untaint}\``)).toBe(isReported);
   });
 });
 

@@ -43,8 +43,8 @@ it('no event, however malformed or forged, causes anything without proof, and no
       expect(ours).toEqual([]);
       expect(stateOf(world).disks).toEqual(before.disks);
       expect(answer).toHaveProperty('batchItemFailures');
-      const told = install.lines.length + install.dead.length;
-      expect(told).toBeGreaterThanOrEqual(1);
+      const reports = install.lines.length + install.dead.length;
+      expect(reports).toBeGreaterThanOrEqual(1);
     }),
     { numRuns: 150, seed: 3 },
   );

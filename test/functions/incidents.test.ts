@@ -37,7 +37,7 @@ describe('an incident', () => {
     expect(install.history.incidents()).toMatchObject([
       { state: 'released', triggers: [{ kind: 'event' }, { kind: 'sweep' }], release: { accepted: null } },
     ]);
-    expect(install.history.told.map(({ about, texts }) => [about, texts.page])).toEqual([
+    expect(install.history.announced.map(({ about, texts }) => [about, texts.page])).toEqual([
       ['fence', `Cloudfence fenced Node ${scene.nodeOf(scene.holder)} in sandbox`],
       ['release', `Cloudfence released Node ${scene.nodeOf(scene.holder)} in sandbox`],
     ]);
@@ -51,7 +51,10 @@ describe('an incident', () => {
       await sweeping(install);
       world.advance(60_000);
     }
-    expect({ writes: install.history.writes(), told: install.history.told.length }).toEqual({ writes: 2, told: 1 });
+    expect({ writes: install.history.writes(), announced: install.history.announced.length }).toEqual({
+      writes: 2,
+      announced: 1,
+    });
   });
 
   it('of a request by a person says so', async () => {
@@ -68,7 +71,7 @@ describe('an incident', () => {
     await sweeping(install);
     await sweeping(install);
     expect(install.history.incidents()).toMatchObject([{ state: 'refused', ends: [{ because: { code: 'paused' } }] }]);
-    expect(install.history.told).toMatchObject([{ about: 'refusal', severity: 'warning' }]);
+    expect(install.history.announced).toMatchObject([{ about: 'refusal', severity: 'warning' }]);
   });
 
   it('of shadow mode is written once for each boot, although each sweep would fence again', async () => {
@@ -91,7 +94,7 @@ describe('an incident', () => {
     const install = installOver(world);
     await deliver(install, { ...stateChange(scene.holder), dryRun: true });
     await deliver(install, stateChange(scene.spare, 'running'));
-    expect([install.history.incidents(), install.history.told]).toEqual([[], []]);
+    expect([install.history.incidents(), install.history.announced]).toEqual([[], []]);
   });
 });
 
@@ -199,7 +202,7 @@ describe('a machine out of reach that the policy powers off', () => {
     expect(incident?.steps.map(({ step }) => step)).toEqual(['power-off', 'mark', 'delete-pod', 'park']);
     expect(incident?.ends.map(({ outcome }) => outcome)).toEqual(['waiting', 'fenced']);
     expect(incident?.triggers).toHaveLength(1);
-    expect(install.history.told.map(({ about }) => about)).toEqual(['fence']);
+    expect(install.history.announced.map(({ about }) => about)).toEqual(['fence']);
     expect(install.history.names().filter((name) => name.startsWith('notes/powered-off/'))).toEqual([]);
   });
 
@@ -220,7 +223,7 @@ describe('a machine out of reach that the policy powers off', () => {
         ends: [{ outcome: 'waiting' }, { outcome: 'failed' }],
       },
     ]);
-    expect(install.history.told.map(({ about }) => about)).toEqual(['failure']);
+    expect(install.history.announced.map(({ about }) => about)).toEqual(['failure']);
     expect(install.history.names().filter((name) => name.startsWith('notes/'))).toEqual([]);
   });
 });

@@ -77,7 +77,7 @@ describe('shadow mode', () => {
     world.advance(MINUTE_MS);
     await watched(2);
     expect(install.history.writes()).toBe(writes);
-    expect(install.history.told.map(({ about }) => about)).toEqual(['would-fence']);
+    expect(install.history.announced.map(({ about }) => about)).toEqual(['would-fence']);
   });
 
   it('sees that the Node came back by itself', async () => {
@@ -219,7 +219,7 @@ describe('a fence whose Node was gone before', () => {
         watch: null,
       },
     ]);
-    expect(install.history.told).toMatchObject([{ about: 'fence', incident: incident?.id }]);
+    expect(install.history.announced).toMatchObject([{ about: 'fence', incident: incident?.id }]);
     expect(install.history.unsent()).toEqual([]);
   });
 });
@@ -245,7 +245,7 @@ describe('a fence whose Node goes in the middle', () => {
     expect(install.history.incidents()).toMatchObject([
       { state: 'fenced', ends: [{ outcome: 'waiting' }, { outcome: 'fenced', run: 'watch' }] },
     ]);
-    expect(install.history.told.map(({ about }) => about)).toEqual(['fence']);
+    expect(install.history.announced.map(({ about }) => about)).toEqual(['fence']);
   });
 });
 
@@ -274,13 +274,13 @@ describe('a message about an incident', () => {
   const dies = async () => Promise.reject(new Error('the process is gone'));
 
   it('is sent once by a later sweep if its run could not send it', async () => {
-    const { deliver, sweeping, told, unsent, incidents } = staged();
+    const { deliver, sweeping, announced, unsent, incidents } = staged();
     await deliver({ announce: dies });
     expect(incidents()).toMatchObject([{ state: 'fenced' }]);
-    expect([told.length, unsent().length]).toEqual([0, 1]);
+    expect([announced.length, unsent().length]).toEqual([0, 1]);
     await sweeping();
     await sweeping();
-    expect(told).toMatchObject([{ about: 'fence', incident: incidents()[0]?.id }]);
+    expect(announced).toMatchObject([{ about: 'fence', incident: incidents()[0]?.id }]);
     expect(unsent()).toEqual([]);
   });
 
@@ -327,18 +327,18 @@ describe('a message about an incident', () => {
   });
 
   it('is not sent if its incident was never written', async () => {
-    const { deliver, sweeping, told, unsent, incidents, keeper } = staged();
+    const { deliver, sweeping, announced, unsent, incidents, keeper } = staged();
     const write: typeof keeper.objects.write = (name, ...rest) =>
       name.startsWith('incidents/') ? dies() : keeper.objects.write(name, ...rest);
     await deliver({ objects: { ...keeper.objects, write } });
     await sweeping();
-    expect([incidents().length, told.length, unsent().length]).toEqual([0, 0, 1]);
+    expect([incidents().length, announced.length, unsent().length]).toEqual([0, 0, 1]);
   });
 
   it('leaves no note once it was sent', async () => {
-    const { deliver, told, unsent } = staged();
+    const { deliver, announced, unsent } = staged();
     await deliver();
-    expect([told.length, unsent().length]).toEqual([1, 0]);
+    expect([announced.length, unsent().length]).toEqual([1, 0]);
   });
 });
 

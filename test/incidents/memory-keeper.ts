@@ -8,7 +8,7 @@ export interface MemoryKeeper {
   readonly incidents: () => readonly Incident[];
   /** The names of the notes about messages that are not sent yet. */
   readonly unsent: () => readonly string[];
-  readonly told: Announcement[];
+  readonly announced: Announcement[];
   /** The names of all objects. */
   readonly names: () => readonly string[];
   /** How often an incident was written. */
@@ -19,12 +19,12 @@ export interface MemoryKeeper {
 
 export const memoryKeeper = (): MemoryKeeper => {
   const objects = new Map<string, StoredObject>();
-  const told: Announcement[] = [];
+  const announced: Announcement[] = [];
   const trouble: MemoryKeeper['trouble'] = { before: async () => undefined };
   let writes = 0;
   let versions = 0;
   return {
-    told,
+    announced,
     trouble,
     writes: () => writes,
     unsent: () => [...objects.keys()].filter((name) => name.startsWith('notes/unsent/')),
@@ -53,7 +53,7 @@ export const memoryKeeper = (): MemoryKeeper => {
           return [...objects.keys()].filter((name) => name.startsWith(prefix)).map((name) => ({ name, written: null }));
         },
       },
-      announce: async (announcement) => void told.push(announcement),
+      announce: async (announcement) => void announced.push(announcement),
     },
   };
 };

@@ -15,5 +15,5 @@ export const isAccepted = (mutant: Mutant): boolean => accepted.some((one) => is
 export const outdated = (files: ReadonlySet<string>, survivors: readonly Mutant[]): readonly Accepted[] =>
   accepted.filter((one) => files.has(one.file) && !survivors.some((survivor) => isSame(survivor, one)));
 
-export const told = ({ file, at, from, to }: Mutant): string =>
+export const describeMutant = ({ file, at, from, to }: Mutant): string =>
   `${file}:${at}: ${inOneLine(from)}  →  ${inOneLine(to)}`;

@@ -1,6 +1,6 @@
 import { glob } from 'node:fs/promises';
 import { matchesGlob } from 'node:path';
-import { isAccepted, outdated, told } from './accepted-mutants.ts';
+import { isAccepted, outdated, describeMutant } from './accepted-mutants.ts';
 import { rulesWithoutTest } from './ladder.ts';
 import { instrument, type Mutant } from './mutants.ts';
 import { DECISIONS, type Room, rooms } from './rooms.ts';
@@ -61,7 +61,7 @@ const judge = (room: Room, mutants: readonly Mutant[], verdicts: Verdicts): bool
   }
   const all = count(mutants, verdicts);
   console.log(row(room.name, all));
-  for (const mutant of verdicts.alive) if (!isAccepted(mutant)) console.log(told(mutant));
+  for (const mutant of verdicts.alive) if (!isAccepted(mutant)) console.log(describeMutant(mutant));
   const old = outdated(new Set(files), verdicts.alive);
   for (const { file, line, to } of old) console.log(`no longer survives: ${file}: ${line}  →  ${to}`);
   return room.least === 1 ? all.left === 0 && old.length === 0 : shareOf(all) >= room.least;

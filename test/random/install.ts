@@ -150,7 +150,7 @@ export const createInstall = (options: InstallOptions): Install => {
       clusterFromConnection(CLUSTER, connect(served, network, process, tag), dice.roll, options.entriesKept);
     // One for all its runs, so that they write their fences to the ledger together.
     const cluster = over(null);
-    const told = {
+    const changed = {
       reserve: async (...asked) => {
         const admission = await cluster.reserve(...asked);
         if (admission.admitted) options.admitted(asked[0].machine);
@@ -158,7 +158,7 @@ export const createInstall = (options: InstallOptions): Install => {
       },
       apply: (...[step, ...rest]) => over(step).apply(step, ...rest),
     } satisfies Pick<Cluster, 'reserve' | 'apply'>;
-    return { ...cluster, ...told };
+    return { ...cluster, ...changed };
   };
 
   /** Processes that wait for their next invocation. They keep what they have opened. */

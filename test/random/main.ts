@@ -7,7 +7,7 @@ import { countReached } from './reached.ts';
 import { failureOf, shrink } from './shrink.ts';
 import { play } from './simulation.ts';
 import { toldStory } from './story.ts';
-import { counter, emptyTally, merged, type Tally, told } from './tally.ts';
+import { counter, emptyTally, merged, type Tally, describeTally } from './tally.ts';
 import { readOptions } from '../script-options.ts';
 
 /**
@@ -111,7 +111,7 @@ else {
   const seconds = (performance.now() - begun) / 1_000;
   if (process.send) process.send(tally);
   else {
-    console.log(told(tally).join('\n'));
+    console.log(describeTally(tally).join('\n'));
     for (const place of (await endCount?.()) ?? []) console.log(`never run: ${place}`);
     console.log(
       `${tally.schedules} schedules from seed ${first}: ${tally.unsafe} unsafe, ${tally.stuck} stuck, ${Math.round(tally.hours)} hours of virtual time in ${seconds.toFixed(0)} s, ${((seconds * 1_000) / tally.schedules).toFixed(1)} ms each`,

@@ -72,7 +72,7 @@ const missing = (all: readonly string[], isReached: (one: string) => boolean): s
   all.filter((one) => !isReached(one)).join(', ') || 'none';
 
 /** Returns the tally as lines for people. */
-export const told = ({ counts, pairs }: Tally): readonly string[] => {
+export const describeTally = ({ counts, pairs }: Tally): readonly string[] => {
   const names = Object.keys(counts);
   const faults = names.filter((what) => what.startsWith(FAULT)).map((what) => what.slice(FAULT.length));
   const sorted = Object.entries(counts).toSorted(([a], [b]) => a.localeCompare(b));

@@ -27,7 +27,7 @@ const event = z.object({
   object: z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string().optional() }) }),
 });
 
-const told = (watch: ReturnType<typeof open>): readonly string[] =>
+const received = (watch: ReturnType<typeof open>): readonly string[] =>
   (watch?.next() ?? ['no watch'])
     .map((line) => event.parse(JSON.parse(line)))
     .map(({ type, object }) => `${type} ${object.metadata.name ?? object.kind}`);
@@ -39,11 +39,11 @@ describe('a watch', () => {
     create('old');
     const watch = open(`watch=true&resourceVersion=${newest()}`);
     create('new');
-    expect(told(watch)).toEqual(['ADDED new']);
+    expect(received(watch)).toEqual(['ADDED new']);
     api.ask('PATCH', `${PODS}/old`, { body: [{ op: 'add', path: '/metadata/labels', value: { a: 'b' } }] });
     api.ask('DELETE', `${PODS}/new`);
-    expect(told(watch)).toEqual(['DELETED new', 'MODIFIED old']);
-    expect(told(watch)).toEqual([]);
+    expect(received(watch)).toEqual(['DELETED new', 'MODIFIED old']);
+    expect(received(watch)).toEqual([]);
   });
 
   it('reports another object with the same name', () => {
@@ -51,14 +51,14 @@ describe('a watch', () => {
     const watch = open(`watch=1&resourceVersion=${newest()}`);
     api.ask('DELETE', `${PODS}/db-0`);
     create('db-0');
-    expect(told(watch)).toEqual(['DELETED db-0', 'ADDED db-0']);
+    expect(received(watch)).toEqual(['DELETED db-0', 'ADDED db-0']);
   });
 
   it('begins with everything, and marks the end of that, if the client asks for the initial objects', () => {
     create('a');
     const watch = open(`watch=1&sendInitialEvents=true&resourceVersion=${newest()}&timeoutSeconds=7`);
-    expect(told(watch)).toEqual(['ADDED a', 'BOOKMARK Pod']);
-    expect(told(watch)).toEqual([]);
+    expect(received(watch)).toEqual(['ADDED a', 'BOOKMARK Pod']);
+    expect(received(watch)).toEqual([]);
     expect(watch?.lasts).toBe(7_000);
   });
 
@@ -66,7 +66,7 @@ describe('a watch', () => {
     const watch = open('watch=1&fieldSelector=metadata.name%3Da');
     create('a');
     create('b');
-    expect(told(watch)).toEqual(['ADDED a']);
+    expect(received(watch)).toEqual(['ADDED a']);
   });
 
   it('reports in tables if kubectl asks for them', () => {

@@ -69,8 +69,8 @@ describe('a pod that is deleted without a grace period', () => {
     const world = twoNodes(1);
     const { uid } = getObject(world, 'pods', 'db-0', 'default')?.metadata ?? {};
     forceDeletePods(world, 'node-1');
-    const told = world.parts.cluster.audit.filter((entry) => entry.uid === uid).slice(-3);
-    expect(told.map(({ verb, user }) => `${verb} by ${user}`)).toEqual([
+    const audited = world.parts.cluster.audit.filter((entry) => entry.uid === uid).slice(-3);
+    expect(audited.map(({ verb, user }) => `${verb} by ${user}`)).toEqual([
       'delete by person',
       'update by person',
       'remove by person',
@@ -119,14 +119,14 @@ describe('the external-attacher', () => {
     world.parts.ec2.knobs.detachTakes = 3_600_000;
     taintOutOfService(world, named(holder), 'NoSchedule');
     forceDeletePods(world, named(holder));
-    const told = () =>
+    const isAbandoned = () =>
       listObjects(world, 'volumeattachments').some(({ status }) =>
         status.detachError?.message.includes('DeadlineExceeded'),
       );
     world.advance(355_000);
-    expect(told()).toBe(false);
+    expect(isAbandoned()).toBe(false);
     world.advance(15_000);
-    expect(told()).toBe(true);
+    expect(isAbandoned()).toBe(true);
   });
 });
 

@@ -134,7 +134,7 @@ describe('a fence that a person removes', () => {
   it('is not restored during that fence', async () => {
     const { world, scene } = stopped();
     const { crossings } = await walk(world, freshRun(world, portsOver(world), { machine: scene.holder }));
-    let told = 0;
+    let reported = 0;
     for (const crossing of crossings.filter(({ known }) => known.record !== null)) {
       const other = crossing.world.fork();
       removeFence(other, scene.nodeOf(scene.holder));
@@ -143,11 +143,11 @@ describe('a fence that a person removes', () => {
       const mine = () => stateOf(other).nodes.find((line) => line.startsWith(`${scene.nodeOf(scene.holder)} `));
       expect(mine(), `taken back before ${crossing.command.do}`).toMatch(/ \[\]( tombstone)?$/);
       if (!mine()?.endsWith('tombstone')) continue;
-      told += 1;
+      reported += 1;
       await fence({ world: other, scene });
       expect(mine(), 'a run that remembers nothing').toMatch(/ \[\] tombstone$/);
     }
-    expect(told).toBeGreaterThanOrEqual(5);
+    expect(reported).toBeGreaterThanOrEqual(5);
   });
 });
 

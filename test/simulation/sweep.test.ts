@@ -291,10 +291,10 @@ it('a node that is out of reach while its machine runs is only reported', async 
     { outcome: 'refused', machine: scene.holder, node, reason: { code: 'unreachable-but-running' } },
   ]);
   expect(stateOf(world)).toEqual(before);
-  const told = listObjects(world, 'events').filter(
+  const events = listObjects(world, 'events').filter(
     ({ reportingController, regarding }) => reportingController === 'cloudfence.dev' && regarding?.name === node,
   );
-  expect(told).toMatchObject([{ type: 'Warning', note: expect.stringContaining(scene.holder) }]);
+  expect(events).toMatchObject([{ type: 'Warning', note: expect.stringContaining(scene.holder) }]);
 });
 
 describe('of two clusters', () => {

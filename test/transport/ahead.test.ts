@@ -207,15 +207,15 @@ describe('a pool that is asked to send a request', () => {
   it('reports when the request was sent, and then has a second connection', async () => {
     trustOnly(front.cert);
     onTestFinished(() => trustOnly(null));
-    const told: number[] = [];
-    const { https } = createConnectionPool(() => told.push(front.connections()));
+    const notified: number[] = [];
+    const { https } = createConnectionPool(() => notified.push(front.connections()));
     front.holdHandshakes(0);
     const answer = ask(https);
     await front.holding();
-    expect(told).toEqual([]);
+    expect(notified).toEqual([]);
     front.release();
     expect(await answer).toBe('done');
-    expect(told).toEqual([1]);
+    expect(notified).toEqual([1]);
     await Promise.all([ask(https), ask(https)]);
     expect(front.connections()).toBe(2);
     https.destroy();
@@ -238,10 +238,10 @@ describe('a pool that is asked to send a request', () => {
   it('does not report that while another request waits for its connection', async () => {
     trustOnly(front.cert);
     onTestFinished(() => trustOnly(null));
-    let told = 0;
-    const { https } = createConnectionPool(() => (told += 1));
+    let notified = 0;
+    const { https } = createConnectionPool(() => (notified += 1));
     await Promise.all([ask(https), ask(https)]);
-    expect(told).toBe(1);
+    expect(notified).toBe(1);
     https.destroy();
   });
 
@@ -251,14 +251,14 @@ describe('a pool that is asked to send a request', () => {
     const closed = createServer();
     const gone = new URL(`https://127.0.0.1:${await portOf(closed)}`);
     closed.close();
-    let told = 0;
-    const { https } = createConnectionPool(() => (told += 1));
+    let notified = 0;
+    const { https } = createConnectionPool(() => (notified += 1));
     expect(await failure(answered(secureRequestBy(gone, { agent: https }).end()))).toMatchObject({
       code: 'ECONNREFUSED',
     });
-    expect(told).toBe(0);
+    expect(notified).toBe(0);
     await ask(https);
-    expect(told).toBe(1);
+    expect(notified).toBe(1);
     https.destroy();
   });
 });

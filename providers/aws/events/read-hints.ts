@@ -245,9 +245,9 @@ const readObject: EventDialect['readObject'] = (raw, where, onward) => {
   if (inside) return onward(inside.value, inside.step);
   if ('messageType' in raw && raw.messageType === 'CONTROL_MESSAGE')
     return ignoredEvent('a control message of CloudWatch Logs', where);
-  const told = readNotification(raw, where) ?? readTrailRecord(raw, where) ?? readDetail(raw, where);
+  const parsed = readNotification(raw, where) ?? readTrailRecord(raw, where) ?? readDetail(raw, where);
   return (
-    told ??
+    parsed ??
     fault(
       'this is not an event that Cloudfence supports',
       where,

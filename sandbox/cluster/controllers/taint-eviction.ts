@@ -36,8 +36,8 @@ const evict = (world: ClusterWorld, pod: PodObject): void => {
     reason: 'DeletionByTaintManager',
     message: 'Taint manager: deleting due to NoExecute taint',
   } as const;
-  const told = writer.change('pods', pod, (draft) => {
+  const evicted = writer.change('pods', pod, (draft) => {
     draft.status.conditions = withCondition(draft.status.conditions, condition, world.now());
   });
-  if (told) writer.remove('pods', told);
+  if (evicted) writer.remove('pods', evicted);
 };

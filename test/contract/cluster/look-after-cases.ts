@@ -65,18 +65,18 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
 
   it('reads only the attachments that the run names, and only if they still belong to the machine', async () => {
     const [machine, node] = [fresh('i'), fresh('node')];
-    const [told, untold, reused, gone] = [fresh('vol'), fresh('vol'), fresh('vol'), fresh('vol')];
+    const [named, untold, reused, gone] = [fresh('vol'), fresh('vol'), fresh('vol'), fresh('vol')];
     for (const [handle, owner] of [
-      [told, machine],
+      [named, machine],
       [untold, machine],
       [reused, 'i-successor'],
     ] as const) {
       await makeAttachment(harness(), nameOn(handle, node), node, await makeVolume(harness(), handle), owner);
     }
     const facts = await look(machine, null, {
-      attachments: [told, reused, gone].map((handle) => nameOn(handle, node)),
+      attachments: [named, reused, gone].map((handle) => nameOn(handle, node)),
     });
-    expect(facts).toMatchObject({ nodeName: node, volumes: [{ handle: told, attachment: { attached: false } }] });
+    expect(facts).toMatchObject({ nodeName: node, volumes: [{ handle: named, attachment: { attached: false } }] });
   });
 
   it('finds the attachment of a volume in the pod spec, and assumes that a broken claim wants it', async () => {

@@ -161,8 +161,8 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
       unhurried(),
     );
     const { items } = (await harness().admin('GET', EVENTS)).body;
-    const told = Array.isArray(items) ? items.filter((event) => event.regarding.name === node.name) : [];
-    expect(told).toMatchObject([
+    const reported = Array.isArray(items) ? items.filter((event) => event.regarding.name === node.name) : [];
+    expect(reported).toMatchObject([
       {
         metadata: { name: expect.stringMatching(/^cloudfence-/) },
         reason,
@@ -171,7 +171,7 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
         regarding: { apiVersion: 'v1', kind: 'Node', uid: node.uid },
       },
     ]);
-    expect(told[0].note).toMatch(/^ä{400,510}…$/);
+    expect(reported[0].note).toMatch(/^ä{400,510}…$/);
     await harness().cluster.recordEvent(
       { kind: 'Pod', namespace: 'kube-system', name: node.name, uid: 'pod-uid' },
       { type: 'Normal', reason: 'ForceDeleted', message: 'off' },

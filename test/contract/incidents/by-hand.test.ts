@@ -39,7 +39,7 @@ it('a fence and its release by hand complete one incident, and leave their messa
   ]);
   expect(await cli('release', node(), '--accept', 'I looked')).toMatchObject({ code: 0, stderr: '' });
   expect(incidents()).toMatchObject([{ state: 'released', release: { accepted: 'I looked' } }]);
-  expect([bucket.told.length, names('notes/unsent/').length, names('notes/watch/').length]).toEqual([0, 2, 1]);
+  expect([bucket.announced.length, names('notes/unsent/').length, names('notes/watch/').length]).toEqual([0, 2, 1]);
 });
 
 it('a folder stores the incidents, and `report` reads them there', async () => {

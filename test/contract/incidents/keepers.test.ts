@@ -32,7 +32,7 @@ describe.each(keepers)('the incidents of %s', (_, topics, open) => {
   afterAll(() => there.close());
   beforeEach(() => {
     there.objects.clear();
-    there.told.length = 0;
+    there.announced.length = 0;
     there.trouble.status = null;
   });
   const objects = () => there.keeper.objects;
@@ -49,15 +49,15 @@ describe.each(keepers)('the incidents of %s', (_, topics, open) => {
     );
     expect([...there.objects.keys()].sort()).toEqual([objectNameOf(fence), `notes/watch/${objectNameOf(fence)}`]);
     expect(kept()).toMatchObject({ state: 'released', steps: expect.arrayContaining([...fence.steps]) });
-    expect(there.told.map(({ topic }) => topic)).toEqual(expect.arrayContaining([...topics]));
-    expect(there.told).toHaveLength(2 * topics.length);
+    expect(there.announced.map(({ topic }) => topic)).toEqual(expect.arrayContaining([...topics]));
+    expect(there.announced).toHaveLength(2 * topics.length);
   });
 
   it('a fence is reported once to each topic, with texts for people', async () => {
     await keepIncident(fence, defaultPolicy, there.keeper, never());
     await keepIncident(fence, defaultPolicy, there.keeper, never());
-    expect(there.told.map(({ topic }) => topic).sort()).toEqual([...topics].sort());
-    for (const { message } of there.told)
+    expect(there.announced.map(({ topic }) => topic).sort()).toEqual([...topics].sort());
+    for (const { message } of there.announced)
       expect(message).toMatchObject({
         about: 'fence',
         incident: fence.id,

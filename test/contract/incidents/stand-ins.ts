@@ -16,7 +16,7 @@ export interface KeeperHarness {
   /** The same objects, as `cloudfence report` reads them. */
   readonly place: IncidentPlace;
   /** The messages that arrived at each topic. */
-  readonly told: { readonly topic: string; readonly message: unknown }[];
+  readonly announced: { readonly topic: string; readonly message: unknown }[];
   /** What happens to each message before its sender gets an answer. */
   readonly arrival: { act: ((message: unknown) => Promise<unknown>) | null };
   /** The status that every call returns, and what a list returns in place of its page, or null. */
@@ -27,7 +27,7 @@ export interface KeeperHarness {
   readonly close: () => Promise<void>;
 }
 
-type World = Pick<KeeperHarness, 'objects' | 'told' | 'arrival' | 'trouble'>;
+type World = Pick<KeeperHarness, 'objects' | 'announced' | 'arrival' | 'trouble'>;
 
 /** The names that each cloud has for the same things. */
 interface Dialect {
@@ -122,7 +122,7 @@ interface Opened {
 const opened = async (dialect: Dialect, openAt: (url: string) => Opened): Promise<KeeperHarness> => {
   const world: World = {
     objects: new Map(),
-    told: [],
+    announced: [],
     arrival: { act: null },
     trouble: { status: null, list: null },
   };
@@ -131,7 +131,7 @@ const opened = async (dialect: Dialect, openAt: (url: string) => Opened): Promis
     const fault = dialect.fault(request);
     if (fault !== null) return { status: 400, body: fault };
     const said = dialect.tell(request, world);
-    if (said) await world.arrival.act?.(world.told.at(-1)?.message);
+    if (said) await world.arrival.act?.(world.announced.at(-1)?.message);
     const name = decodeURIComponent(request.url.slice(dialect.prefix.length));
     return said ?? listed(request, world, dialect) ?? store(request, name, world, dialect);
   });
@@ -155,15 +155,15 @@ const awsDialect: Dialect = {
     if (signedFor(request) !== wanted) return `not signed for ${wanted}`;
     return wanted === 's3' && request.headers['x-amz-content-sha256'] !== sha256(request.body) ? 'no checksum' : null;
   },
-  tell: ({ method, headers, body }, { told }) => {
+  tell: ({ method, headers, body }, { announced }) => {
     if (method !== 'POST') return null;
     if (headers['x-amz-target'] === 'AWSEvents.PutEvents') {
       for (const entry of JSON.parse(body.toString()).Entries)
-        told.push({ topic: `${entry.Source}: ${entry.DetailType}`, message: JSON.parse(entry.Detail) });
+        announced.push({ topic: `${entry.Source}: ${entry.DetailType}`, message: JSON.parse(entry.Detail) });
       return { body: { FailedEntryCount: 0, Entries: [{ EventId: '1' }] } };
     }
     const form = new URLSearchParams(body.toString());
-    told.push({ topic: form.get('TopicArn') ?? '', message: JSON.parse(form.get('Message') ?? '') });
+    announced.push({ topic: form.get('TopicArn') ?? '', message: JSON.parse(form.get('Message') ?? '') });
     return { body: '<PublishResponse/>' };
   },
 };
@@ -182,13 +182,13 @@ const azureDialect: Dialect = {
     if (headers['x-ms-version'] === undefined) return 'no version';
     return method === 'PUT' && headers['x-ms-blob-type'] !== 'BlockBlob' ? 'no type' : null;
   },
-  tell: ({ method, url, body }, { told }) => {
+  tell: ({ method, url, body }, { announced }) => {
     if (method !== 'POST') return null;
     if (url === QUEUE_URL) {
-      told.push({ topic: 'events', message: JSON.parse(body.toString()) });
+      announced.push({ topic: 'events', message: JSON.parse(body.toString()) });
       return { status: 201, body: '' };
     }
-    for (const { type, data } of JSON.parse(body.toString())) told.push({ topic: type, message: data });
+    for (const { type, data } of JSON.parse(body.toString())) announced.push({ topic: type, message: data });
     return { body: '' };
   },
 };
@@ -203,10 +203,10 @@ const gcpDialect: Dialect = {
   exists: 412,
   list: s3List,
   fault: () => null,
-  tell: ({ method, url, body }, { told }) => {
+  tell: ({ method, url, body }, { announced }) => {
     if (method !== 'POST') return null;
     for (const { data } of JSON.parse(body.toString()).messages)
-      told.push({
+      announced.push({
         topic: url.replace(/^\/v1\/(.*):publish$/, '$1'),
         message: JSON.parse(Buffer.from(data, 'base64').toString()),
       });

@@ -72,7 +72,7 @@ describe.each(keepers)('doctor --test-event on %s', (cloud, _, open) => {
       ]),
     });
     expect(code).toBe(0);
-    expect(install.told).toMatchObject([{ topic: topics[cloud], message: { cloudfence: 'test-event' } }]);
+    expect(install.announced).toMatchObject([{ topic: topics[cloud], message: { cloudfence: 'test-event' } }]);
   });
 
   it('is not ready if nothing arrives, and says where to look', async () => {
@@ -94,7 +94,7 @@ describe.each(keepers)('doctor --test-event on %s', (cloud, _, open) => {
     expect(report.checks).toContainEqual(
       expect.objectContaining({ what: names[cloud], verdict: 'fail', says: expect.stringMatching(/403.*: look /) }),
     );
-    expect(install.told).toEqual([]);
+    expect(install.announced).toEqual([]);
   });
 });
 

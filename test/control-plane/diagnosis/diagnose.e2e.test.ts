@@ -21,7 +21,7 @@ import {
   kindsOf,
   notReady,
   setDrivers,
-  told,
+  waitForEvent,
 } from './diagnosed.ts';
 
 /** Causes on a real control plane, with its own objects and events. */
@@ -83,7 +83,7 @@ describe.concurrent('diagnose on a real control plane', () => {
   it('finds two workloads with one claim, and the event that Kubernetes wrote', async () => {
     const scene = await openScene(testbed, 'diagnose-shared');
     await waitsFor(scene, 'data');
-    await told(scene, /Multi-Attach error|Waiting for detach/);
+    await waitForEvent(scene, /Multi-Attach error|Waiting for detach/);
     expect(await answered(scene, 'waiter')).toEqual(
       expert({
         kind: 'shared-claim',
@@ -112,7 +112,7 @@ describe.concurrent('diagnose on a real control plane', () => {
     await testbed.admin.write('PATCH', `/api/v1/nodes/${home.name}`, { spec: { unschedulable: true } });
     const path = `/apis/apps/v1/namespaces/${scene.namespace}/deployments/web`;
     await testbed.admin.write('PATCH', path, { spec: { template: { metadata: { annotations: { revision: '2' } } } } });
-    await told(scene, /Multi-Attach error|Waiting for detach/);
+    await waitForEvent(scene, /Multi-Attach error|Waiting for detach/);
     const waiter = scene.pods('web').find(({ metadata }) => metadata.uid !== former.metadata.uid);
     const answer = await diagnose(testbed, `pod/${scene.namespace}/${waiter?.metadata.name ?? ''}`);
     expect({ code: answer.code, kinds: kindsOf(answer), unread: answer.unread }).toEqual(byPerson('rollout-surge'));
@@ -126,7 +126,7 @@ describe.concurrent('diagnose on a real control plane', () => {
     await scene.create(lonePod('holder', { claims: ['data'] }));
     await scene.runs('holder', home);
     await scene.create(lonePod('waiter', { claims: ['data'] }));
-    await told(scene, /ReadWriteOncePod/);
+    await waitForEvent(scene, /ReadWriteOncePod/);
     expect(await answered(scene, 'waiter')).toEqual(
       expert({
         kind: 'read-write-once-pod',
@@ -146,7 +146,7 @@ describe.concurrent('diagnose on a real control plane', () => {
     const claims = `/api/v1/namespaces/${scene.namespace}/persistentvolumeclaims`;
     await testbed.admin.write('POST', claims, claimOf(scene.namespace, 'data', anyVolume));
     await scene.create(lonePod('app', { claims: ['data'] }));
-    await told(scene, /node affinity/);
+    await waitForEvent(scene, /node affinity/);
     expect(await answered(scene, 'app')).toEqual(
       expert({
         kind: 'wrong-zone',
@@ -165,7 +165,7 @@ describe.concurrent('diagnose on a real control plane', () => {
     await scene.create(lonePod('first', { claims: ['one'] }));
     await scene.runs('first', home);
     await scene.create(lonePod('second', { claims: ['two'] }));
-    await told(scene, /max volume count/);
+    await waitForEvent(scene, /max volume count/);
     expect(await answered(scene, 'second')).toEqual(
       expert({ kind: 'node-full', waits: /second ← scheduler/, next: /add a Node/ }),
     );
@@ -177,7 +177,7 @@ describe.concurrent('diagnose on a real control plane', () => {
     await scene.addClaim('data');
     await setDrivers(testbed, home.name, []);
     await scene.create(lonePod('app', { claims: ['data'], spec: on(home.name) }));
-    await told(scene, /does not contain driver|attach/);
+    await waitForEvent(scene, /does not contain driver|attach/);
     expect(await causeOf(scene, 'app')).toEqual(byPerson('driver-not-on-node'));
   });
 
@@ -202,7 +202,7 @@ describe.concurrent('diagnose on a real control plane', () => {
     const home = await scene.addNode();
     await turn(testbed.access, await scene.addClaim('data'), { failAttach: error });
     await scene.create(lonePod('app', { claims: ['data'], spec: on(home.name) }));
-    await told(scene, /AttachVolume.Attach failed/);
+    await waitForEvent(scene, /AttachVolume.Attach failed/);
     expect(await answered(scene, 'app')).toEqual(expert({ kind, waits: /app ← csi-.* ← the cloud/, next }));
   });
 
@@ -217,7 +217,7 @@ describe.concurrent('diagnose on a real control plane', () => {
       failAttach: `api error VolumeInUse: ${disk} is already attached to an instance`,
     });
     await scene.create(lonePod('app', { claims: ['data'], spec: on(home.name) }));
-    await told(scene, /VolumeInUse/);
+    await waitForEvent(scene, /VolumeInUse/);
     expect(await answered(scene, 'app')).toEqual(
       expert({
         kind: 'attached-outside',
@@ -246,7 +246,7 @@ describe.concurrent('diagnose on a real control plane', () => {
       failAttach: `api error VolumeInUse: ${disk} is already attached to an instance`,
     });
     await scene.create(lonePod('app', { claims: ['data'], spec: on(home.name) }));
-    await told(scene, /VolumeInUse/);
+    await waitForEvent(scene, /VolumeInUse/);
     expect(await causeOf(scene, 'app')).toEqual(byPerson('stale-attachment'));
   });
 
@@ -256,7 +256,7 @@ describe.concurrent('diagnose on a real control plane', () => {
     await home.terminate();
     await testbed.admin.call('DELETE', `/api/v1/nodes/${home.name}`);
     await testbed.admin.call('DELETE', `/api/v1/namespaces/${scene.namespace}/pods/db-0`, { gracePeriodSeconds: 0 });
-    await told(scene, /Multi-Attach error|Waiting for detach/);
+    await waitForEvent(scene, /Multi-Attach error|Waiting for detach/);
     expect(await causeOf(scene, 'db-0')).toEqual({ code: 3, kinds: ['node-gone'], unread: [] });
   });
 
@@ -276,7 +276,7 @@ describe.concurrent('diagnose on a real control plane', () => {
       });
     await scene.create(lonePod('placed', { claims: ['by-hand'], spec: on(home.name) }));
     await scene.create(lonePod('app', { claims: ['nobody'] }));
-    await told(scene, /Waiting for a volume to be created/);
+    await waitForEvent(scene, /Waiting for a volume to be created/);
     expect(await causeOf(scene, 'placed')).toEqual(byPerson('waits-for-consumer'));
     // In its first minute, a claim may just be in work.
     await until(

@@ -62,7 +62,7 @@ export const expert = ({
 });
 
 /** Resolves once an Event of the scene, from Kubernetes or a driver, says so. */
-export const told = ({ testbed, namespace }: Scene, words: RegExp): Promise<unknown> =>
+export const waitForEvent = ({ testbed, namespace }: Scene, words: RegExp): Promise<unknown> =>
   until(`an event says ${words.source}`, async () =>
     words.test(JSON.stringify(await testbed.admin.get(`/api/v1/namespaces/${namespace}/events`))),
   );

@@ -13,7 +13,7 @@ import { DRIVER, renewal } from '../kubelet/kubelet-node.ts';
 import { openScene, type Scene } from '../scenes/scene.ts';
 import { anyVolume, claimOf, volumeName, volumeOf } from '../scenes/volume.ts';
 import { lonePod, on } from '../scenes/workload.ts';
-import { answered, driversOn, expert, notReady, setDrivers, told } from './diagnosed.ts';
+import { answered, driversOn, expert, notReady, setDrivers, waitForEvent } from './diagnosed.ts';
 
 /**
  * Causes that need a kubelet, a machine, or a driver that does nothing. The scheduler, the attach-detach controller,
@@ -126,7 +126,7 @@ describe.concurrent('diagnose on a real control plane', () => {
     await hangs(home, async () => {
       await deletePod(scene, 'holder', 1);
       await waits(scene, other);
-      await told(scene, MULTI_ATTACH);
+      await waitForEvent(scene, MULTI_ATTACH);
       expect(await answered(scene, 'waiter')).toEqual(
         expert({
           kind: 'pod-does-not-end',
@@ -142,7 +142,7 @@ describe.concurrent('diagnose on a real control plane', () => {
     await hangs(home, async () => {
       await containerWaits(scene, 'holder', 'CrashLoopBackOff');
       await waits(scene, other);
-      await told(scene, MULTI_ATTACH);
+      await waitForEvent(scene, MULTI_ATTACH);
       expect(await answered(scene, 'waiter')).toEqual(
         expert({
           kind: 'shared-claim',
@@ -158,7 +158,7 @@ describe.concurrent('diagnose on a real control plane', () => {
     await hangs(home, async () => {
       await deletePod(scene, 'holder', 600);
       await waits(scene, other);
-      await told(scene, MULTI_ATTACH);
+      await waitForEvent(scene, MULTI_ATTACH);
       expect(await answered(scene, 'waiter')).toEqual(
         expert({
           kind: 'moving-now',
@@ -197,7 +197,7 @@ describe.concurrent('diagnose on a real control plane', () => {
     await hangs(home, async () => {
       await deletePod(scene, 'holder', 0);
       await waits(scene, other);
-      await told(scene, MULTI_ATTACH);
+      await waitForEvent(scene, MULTI_ATTACH);
       await delay(STUCK_AFTER_MS);
       expect(await answered(scene, 'waiter')).toEqual(
         expert({
@@ -252,7 +252,7 @@ describe.concurrent('diagnose on a real control plane', () => {
     await home.stop();
     await notReady(testbed, home.name);
     await scene.create(lonePod('waiter', { claims: ['data'] }));
-    await told(scene, /node affinity|unreachable/);
+    await waitForEvent(scene, /node affinity|unreachable/);
     expect(await answered(scene, 'waiter')).toEqual(
       expert({
         kind: 'local-volume',

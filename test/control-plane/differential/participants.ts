@@ -34,7 +34,7 @@ export const inStory = (participants: Participants, text: string): string => {
     [participants.volume, 'VOLUME'],
     [participants.disk, 'DISK'],
   ];
-  return parts.reduce((told, [name, part]) => (name === '' ? told : told.replaceAll(name, part)), text);
+  return parts.reduce((text, [name, part]) => (name === '' ? text : text.replaceAll(name, part)), text);
 };
 
 const object = z.looseObject({

@@ -84,7 +84,7 @@ it('a drill moves its canary, measures each phase, and leaves only what the Stor
   const scene = await openScene(testbed, 'drill');
   const [home, spare] = [await scene.addNode(), await scene.addNode()];
   await Promise.all([addDisk(scene), label(scene, home), takesPods(scene, home), takesPods(scene, spare)]);
-  const told: string[] = [];
+  const progressLines: string[] = [];
   const result = await conductDrill(
     {
       target: { node: home.name, machine: home.instance },
@@ -97,12 +97,12 @@ it('a drill moves its canary, measures each phase, and leaves only what the Stor
       ...toolsFor(home),
       signal: new AbortController().signal,
       giveUp: new AbortController().signal,
-      tell: (says) => void told.push(says),
+      tell: (says) => void progressLines.push(says),
       confirm: async () => true,
       fenceHere: reacting(home),
     },
   );
-  expect(result, [result.says, ...told].join('\n')).toMatchObject({ end: 'recovered', movedTo: spare.name });
+  expect(result, [result.says, ...progressLines].join('\n')).toMatchObject({ end: 'recovered', movedTo: spare.name });
   expect(result.recovery.map(({ phase }) => phase)).toEqual([
     'off',
     'marked',

@@ -31,8 +31,8 @@ export const inOneBatch = (batches: readonly Batch[]): Batch => ({
     .map((body, at) => ({ messageId: `message-${at}`, body })),
 });
 
-const batchOf = (told: readonly StateChange[], ec2: Ec2Access): Batch =>
-  inOneBatch([{ Records: told.map((one) => ({ messageId: '', body: bodyOf(one, ec2) })) }]);
+const batchOf = (changes: readonly StateChange[], ec2: Ec2Access): Batch =>
+  inOneBatch([{ Records: changes.map((one) => ({ messageId: '', body: bodyOf(one, ec2) })) }]);
 
 export const stateChanges = (instance: string, states: readonly string[], ec2: Ec2Access): Batch =>
   batchOf(

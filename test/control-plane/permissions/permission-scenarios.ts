@@ -118,7 +118,7 @@ const events = z.object({ items: z.array(z.looseObject({ reason: z.string() })) 
  * Nothing fails if people cannot be informed, but then they are not informed. A fence that already exists is not
  * reported again.
  */
-const told = async (testbed: Testbed): Promise<Ready> => {
+const reportedEvents = async (testbed: Testbed): Promise<Ready> => {
   let about = { node: '', namespace: '' };
   const has = async (wanted: string, namespace: string, subject: string): Promise<boolean> => {
     const path = `/apis/events.k8s.io/v1/namespaces/${namespace}/events?fieldSelector=regarding.name%3D${subject}`;
@@ -191,5 +191,5 @@ export const scenarios: readonly Scenario[] = [
   { title: 'a disk that its driver cannot detach', needs: ['patch volumeattachments'], open: driverOutOfOrder },
   { title: 'a Job', needs: ['get pods', 'patch pods/status'], open: withJob },
   { title: 'an event that was lost', needs: ['list leases'], open: eventLost },
-  { title: 'reporting to people', needs: ['create events'], open: told },
+  { title: 'reporting to people', needs: ['create events'], open: reportedEvents },
 ];

@@ -14,7 +14,7 @@ import { ways } from './report.ts';
 /** Each run has a node with its database of its own. */
 const LIVING = 2;
 
-const told = async (what: string, playing: Promise<Played>): Promise<Played> => {
+const withProgress = async (what: string, playing: Promise<Played>): Promise<Played> => {
   const played = await playing;
   const { attached } = played.moments;
   console.log(
@@ -36,7 +36,7 @@ export const playSlow = (testbed: Testbed, patience: number): Promise<readonly R
   Promise.all(
     slow.map(async ([way, remedy]) => ({
       way,
-      played: [await told(ways[way], play(testbed, remedy, watchSlowly(patience)))],
+      played: [await withProgress(ways[way], play(testbed, remedy, watchSlowly(patience)))],
     })),
   );
 
@@ -47,7 +47,8 @@ const takeTurns = async (
 ): Promise<readonly Row[]> => {
   const rows = turns.map(([way, remedy]) => ({ way, remedy, played: new Array<Played>() }));
   for (let nth = 0; nth < runs; nth += 1) {
-    for (const { way, remedy, played } of rows) played.push(await told(ways[way], play(testbed, remedy, watchClosely)));
+    for (const { way, remedy, played } of rows)
+      played.push(await withProgress(ways[way], play(testbed, remedy, watchClosely)));
   }
   return rows.map(({ way, played }) => ({ way, played }));
 };
@@ -95,7 +96,7 @@ const countRuns = async (testbed: Testbed, runs: number): Promise<readonly Count
       zero = performance.now();
       return byHandler(handler)(crash);
     };
-    await told(`${ways.warm}, counted`, play(testbed, remedy, watchClosely));
+    await withProgress(`${ways.warm}, counted`, play(testbed, remedy, watchClosely));
     const seen = gates.seen.slice(before);
     counted.push({ calls: tally(seen.map(({ passing }) => passing)), first: firstCallsIn(seen, zero) });
   }

@@ -22,7 +22,7 @@ const pod = (at: number, uid: string, node: string, gone: boolean, running: bool
 const attachment = (
   at: number,
   node: string,
-  told: Partial<Extract<PhaseEvent, { of: 'attachment' }>>,
+  change: Partial<Extract<PhaseEvent, { of: 'attachment' }>>,
 ): PhaseEvent => ({
   of: 'attachment',
   at,
@@ -30,7 +30,7 @@ const attachment = (
   deleting: false,
   gone: false,
   attached: false,
-  ...told,
+  ...change,
 });
 const disk = (at: number, holder: string | null): PhaseEvent => ({ of: 'disk', at, holder });
 

@@ -24,7 +24,7 @@ const follow = async <T>(
   testbed: Testbed,
   path: string,
   schema: z.ZodType<T>,
-  heed: (told: WatchedEvent<T>) => void,
+  heed: (onEvent: WatchedEvent<T>) => void,
   signal: AbortSignal,
 ): Promise<void> => {
   const { metadata } = listOf(schema).parse(await testbed.admin.get(path));

@@ -140,18 +140,18 @@ describe('alerts', () => {
     schemaId,
     data: { essentials, alertContext },
   });
-  const told = { operationName: deallocated, authorization: { scope: VM } };
+  const properties = { operationName: deallocated, authorization: { scope: VM } };
 
   it.each([
-    ['with a schema in other letters', alert({}, told, 'AzureMonitorCommonAlertSchema')],
-    ['without targets', alert({ alertTargetIDs: null }, told)],
+    ['with a schema in other letters', alert({}, properties, 'AzureMonitorCommonAlertSchema')],
+    ['without targets', alert({ alertTargetIDs: null }, properties)],
     [
       'that were authorized for more than the machine',
-      alert({ alertTargetIDs: [VM] }, { ...told, authorization: { scope: VM.replace(/\/providers.*/, '') } }),
+      alert({ alertTargetIDs: [VM] }, { ...properties, authorization: { scope: VM.replace(/\/providers.*/, '') } }),
     ],
     [
       'whose operation has a translation',
-      alert({}, { ...told, operationName: { value: deallocated, localizedValue: 'Deallocate' } }),
+      alert({}, { ...properties, operationName: { value: deallocated, localizedValue: 'Deallocate' } }),
     ],
   ])('%s name the machine', (_, raw) => {
     expect(summary(raw)).toEqual([[VM, 'alert-deallocate']]);

@@ -6,7 +6,7 @@ import { readHints as readAws } from '../../../providers/aws/events/read-hints.t
 
 /** The author of an event can neither make it slow to read nor make its report long. */
 
-const told = ({ hints, faults, ignored }: ParsedEvent): number => JSON.stringify([hints, faults, ignored]).length;
+const sizeOf = ({ hints, faults, ignored }: ParsedEvent): number => JSON.stringify([hints, faults, ignored]).length;
 const MIB = 1024 * 1024;
 
 /** Created once for all readers, because to compress these takes longer than to read them. */
@@ -48,7 +48,7 @@ describe.each(await registeredClouds())('the reader of $name', ({ readHints: rea
     const reading = read(text);
     expect(reading.hints).toEqual([]);
     expect(reading.faults.length + reading.ignored.length).toBeGreaterThan(0);
-    expect(told(reading)).toBeLessThan(20_000);
+    expect(sizeOf(reading)).toBeLessThan(20_000);
   });
 
   it('reads ten megabytes of bytes as quickly as their text', () => {
@@ -84,5 +84,5 @@ it('shortens the text of an event in its report', () => {
     id: long,
     detail: { 'instance-id': 'i-abcd1111', state: long },
   });
-  expect([hints.length, told({ hints, faults: [], ignored: [] }) < 2_000]).toEqual([1, true]);
+  expect([hints.length, sizeOf({ hints, faults: [], ignored: [] }) < 2_000]).toEqual([1, true]);
 });

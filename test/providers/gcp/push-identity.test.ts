@@ -76,9 +76,9 @@ describe('a push request', () => {
   it('is denied with an error that does not show its token', async () => {
     const token = keys.token({ ...good(), aud: 'https://other.example.org' });
     const error: unknown = await check(`Bearer ${token}`).catch((caught: unknown) => caught);
-    const told = error instanceof Error ? `${error.stack} ${String(error.cause)}` : '';
-    expect(told).toContain('PermissionDenied');
-    for (const part of token.split('.')) expect(told).not.toContain(part);
+    const text = error instanceof Error ? `${error.stack} ${String(error.cause)}` : '';
+    expect(text).toContain('PermissionDenied');
+    for (const part of token.split('.')) expect(text).not.toContain(part);
   });
 
   it('causes one fetch of the keys for many requests', async () => {

@@ -33,7 +33,7 @@ const hung = (stop: (world: AzureWorld, machine: Machine) => unknown, hideOsDisk
 type Hung = ReturnType<typeof hung>;
 
 const noted = ({ world, node }: Hung) => getObject(world, 'nodes', node)?.metadata.labels?.[LABEL] ?? null;
-const told = ({ world }: Hung) => listObjects(world, 'events').map(({ reason }) => reason);
+const eventReasons = ({ world }: Hung) => listObjects(world, 'events').map(({ reason }) => reason);
 
 const sweepFor = async ({ world }: Hung, minutes: number, policy: Partial<Policy> = {}) => {
   const outcomes = [];
@@ -53,10 +53,10 @@ describe.each(stops)('%s that hangs', (_, stop, hideOsDisk) => {
     const incident = hung(stop, hideOsDisk);
     const before = await sweepFor(incident, 8);
     expect(new Set(before.map(({ reason }) => reason.code))).toEqual(new Set(['stopping']));
-    expect(told(incident)).not.toContain('MachineStoppingTooLong');
+    expect(eventReasons(incident)).not.toContain('MachineStoppingTooLong');
     const after = await sweepFor(incident, 5);
     expect(after.at(-1)).toMatchObject({ outcome: 'waiting', reason: { code: 'stopping-too-long' } });
-    expect(told(incident)).toContain('MachineStoppingTooLong');
+    expect(eventReasons(incident)).toContain('MachineStoppingTooLong');
     expect(after.flatMap(({ steps }) => steps)).toEqual([]);
     expect(incident.world.parts.azure.violations).toEqual([]);
   });
@@ -87,7 +87,7 @@ describe('a machine that has been off for a long time, while the driver detaches
       const outcome = await react(incident.world, incident.holder, 100, { unreachable });
       expect(outcome).toMatchObject({ outcome: 'fenced' });
       expect(outcome.steps.map(({ step }) => step)).toEqual(['mark', 'delete-pod', 'park']);
-      expect(told(incident)).not.toContain('MachineStoppingTooLong');
+      expect(eventReasons(incident)).not.toContain('MachineStoppingTooLong');
       expect(incident.world.parts.azure.violations).toEqual([]);
     },
   );
@@ -98,7 +98,7 @@ describe('a machine that has been off for a long time, while the driver detaches
       const outcomes = await sweepFor(incident, 5, { unreachable });
       expect(outcomes.map(({ reason }) => reason.code)).not.toContain('stopping-too-long');
       expect(outcomes.flatMap(({ steps }) => steps.map(({ step }) => step))).toEqual(['mark', 'delete-pod', 'park']);
-      expect(told(incident)).not.toContain('MachineStoppingTooLong');
+      expect(eventReasons(incident)).not.toContain('MachineStoppingTooLong');
     },
   );
 });

@@ -21,7 +21,7 @@ const at = (path: string) => ({ project: place.project, zone, instance: path.spl
 const get = async (world: GceWorld, path: string) => (await handOf(world).instances.get(at(path)))[0];
 const status = (world: GceWorld, path: string) => instanceIn(world, path)?.status;
 
-const told = (world: GceWorld) =>
+const logged = (world: GceWorld) =>
   world.parts.gce.events.map(
     ({ protoPayload, operation }) =>
       `${protoPayload.methodName}${operation.first ? ' first' : ''}${operation.last ? ' last' : ''}`,
@@ -44,7 +44,7 @@ describe("an instance of the sandbox's Compute Engine", () => {
     expect([after.id, after.status, after.creationTimestamp]).toEqual([id, 'RUNNING', before.creationTimestamp]);
     expect(after.lastStartTimestamp).not.toBe(before.lastStartTimestamp);
     expect(underlyingGce.bootOf(world, path)).toBe(`${String(id)}/2`);
-    expect(told(world)).toEqual([
+    expect(logged(world)).toEqual([
       'v1.compute.instances.stop first',
       'v1.compute.instances.stop last',
       'v1.compute.instances.start first',
@@ -139,7 +139,7 @@ describe("an instance of the sandbox's Compute Engine", () => {
     ]) {
       await expect(call).rejects.toSatisfy((caught) => errorReasonOf(caught) === 'resourceNotReady');
     }
-    expect(told(world)).toEqual(['compute.instances.guestTerminate first last']);
+    expect(logged(world)).toEqual(['compute.instances.guestTerminate first last']);
   });
 
   it('is seen as it was a moment ago if reads are stale, and also by its number', async () => {
