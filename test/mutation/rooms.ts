@@ -38,7 +38,7 @@ export const rooms: readonly Room[] = [
     name: 'proofs',
     mutates: ['providers/*/power.ts', 'providers/*/identity.ts', 'providers/azure/actions.ts'],
     tests: [
-      'test/providers/{aws,azure,gcp}/{classify,facts,carriers,node-names}.test.ts',
+      'test/providers/{aws,azure,gcp}/{classify,facts,identity,node-names}.test.ts',
       'test/providers/aws/look-in-territories.test.ts',
       'test/providers/azure/{former-machine,holders}.test.ts',
       'test/providers/{aws,azure,gcp}/look.test.ts',

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ProofExpired, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import type { MachineFacts, MachineId, MachineTarget } from '../../../fencing/model/machine.ts';
 import type { ProviderHarness } from './harness.ts';
-import { attachmentHintCases } from './lead-cases.ts';
+import { attachmentHintCases } from './attachment-hint-cases.ts';
 import { witnessCases } from './witness-cases.ts';
 import { expired, granted } from '../../permits.ts';
 

@@ -12,7 +12,7 @@ const stopped = event('EC2 Instance State-change Notification', { 'instance-id':
 const call = (detail: object) => event('AWS API Call via CloudTrail', detail);
 const summary = (raw: unknown) => readHints(raw).hints.map((hint) => [hint.machine, hint.because]);
 
-const aside = (words: RegExp) => ({
+const ignoredBecause = (words: RegExp) => ({
   hints: [],
   faults: [],
   ignored: [{ what: expect.stringMatching(words), where: '$' }],
@@ -27,7 +27,7 @@ describe('events of Auto Scaling', () => {
   ])('%s names its instance, if any', (type, because) => {
     expect(summary(event(type, { EC2InstanceId: MACHINE }, 'aws.autoscaling'))).toEqual([[MACHINE, because]]);
     for (const detail of [{}, { EC2InstanceId: '' }, { EC2InstanceId: null }])
-      expect(readHints(event(type, detail, 'aws.autoscaling'))).toEqual(aside(/names no instance/));
+      expect(readHints(event(type, detail, 'aws.autoscaling'))).toEqual(ignoredBecause(/names no instance/));
     expect(readHints(event(type, { EC2InstanceId: 'web-1' })).faults).not.toEqual([]);
   });
 
@@ -59,7 +59,7 @@ describe('events of Auto Scaling', () => {
     ]);
     expect(readHints({ ...raw, EC2InstanceId: 'web-1' }).faults).toMatchObject([{ where: '$.EC2InstanceId' }]);
     expect(readHints({ Event: 'autoscaling:EC2_INSTANCE_LAUNCH_ERROR', EC2InstanceId: '' })).toEqual(
-      aside(/LAUNCH_ERROR.*names no instance/),
+      ignoredBecause(/LAUNCH_ERROR.*names no instance/),
     );
   });
 });
@@ -67,14 +67,16 @@ describe('events of Auto Scaling', () => {
 describe('CloudTrail', () => {
   it('is read if a call concerned something else, or was rejected before it named anything', () => {
     expect(readHints(call({ eventName: 'CreateTags', requestParameters: { resourcesSet: {} } }))).toEqual(
-      aside(/CreateTags/),
+      ignoredBecause(/CreateTags/),
     );
     expect(
       readHints(
         call({ eventName: 'StopInstances', requestParameters: null, errorCode: 'Client.UnauthorizedOperation' }),
       ),
-    ).toEqual(aside(/StopInstances/));
-    expect(readHints(call({ eventName: 'RunInstances', responseElements: null }))).toEqual(aside(/RunInstances/));
+    ).toEqual(ignoredBecause(/StopInstances/));
+    expect(readHints(call({ eventName: 'RunInstances', responseElements: null }))).toEqual(
+      ignoredBecause(/RunInstances/),
+    );
   });
 
   it('is a fault only if a call names its instances in an unknown way, and the fault says so', () => {
@@ -94,14 +96,14 @@ describe('CloudTrail', () => {
       [MACHINE, 'service-event-bid-evicted-event'],
       ['i-abcd1111', 'service-event-bid-evicted-event'],
     ]);
-    expect(readHints(evicted(null))).toEqual(aside(/BidEvictedEvent/));
+    expect(readHints(evicted(null))).toEqual(ignoredBecause(/BidEvictedEvent/));
   });
 });
 
 it.each(['aws.ec2', 'aws.autoscaling', 'aws.health'])(
   'other events of %s are understood, and name no machine',
   (source) => {
-    expect(readHints(event('EBS Volume Notification', {}, source))).toEqual(aside(/EBS Volume Notification/));
+    expect(readHints(event('EBS Volume Notification', {}, source))).toEqual(ignoredBecause(/EBS Volume Notification/));
   },
 );
 

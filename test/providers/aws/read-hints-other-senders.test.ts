@@ -6,7 +6,7 @@ const fixtures = new URL('../../fixtures/aws/', import.meta.url);
 const json = (name: string) => JSON.parse(readFileSync(new URL(name, fixtures), 'utf8'));
 
 const MACHINE = 'i-0633ac2b0d9769723';
-const aside = (words: RegExp) => ({
+const ignoredBecause = (words: RegExp) => ({
   hints: [],
   faults: [],
   ignored: [{ what: expect.stringMatching(words), where: expect.stringMatching(/^\$/) }],
@@ -36,7 +36,9 @@ describe('AWS Health', () => {
   });
 
   it('may omit lists, and may contain entities without a name', () => {
-    expect(readHints(withDetail({ affectedEntities: null }, { resources: null }))).toEqual(aside(/names no instance/));
+    expect(readHints(withDetail({ affectedEntities: null }, { resources: null }))).toEqual(
+      ignoredBecause(/names no instance/),
+    );
     expect(
       readHints(withDetail({ affectedEntities: [{ status: 'IMPAIRED' }, { entityValue: MACHINE }] })),
     ).toMatchObject({ hints: [{ machine: MACHINE }], faults: [] });
@@ -107,9 +109,9 @@ describe('CloudTrail', () => {
       faults: [],
     });
     expect(readHints({ ...record, eventSource: 's3.amazonaws.com', eventName: 'GetObject' })).toEqual(
-      aside(/a call of GetObject/),
+      ignoredBecause(/a call of GetObject/),
     );
-    expect(readHints({ ...record, eventName: 'constructor' })).toEqual(aside(/a call of constructor$/));
+    expect(readHints({ ...record, eventName: 'constructor' })).toEqual(ignoredBecause(/a call of constructor$/));
   });
 
   it('is no fault if the call was rejected because of the IDs that it named', () => {
@@ -119,7 +121,7 @@ describe('CloudTrail', () => {
       requestParameters: { instancesSet: { items: [{ instanceId: 'nonsense' }] } },
     };
     expect(readHints(refused)).toEqual(
-      aside(/StopInstances that was refused \(Client\.InvalidInstanceID\.Malformed\)/),
+      ignoredBecause(/StopInstances that was refused \(Client\.InvalidInstanceID\.Malformed\)/),
     );
     expect(readHints({ ...refused, errorCode: undefined }).faults).toMatchObject([{ where: '$.requestParameters' }]);
     expect(readHints({ Records: [{ ...refused, errorCode: null }] }).faults).toMatchObject([
@@ -144,7 +146,7 @@ describe('events of fleets', () => {
 
   it('may be about the fleet itself, and then name no instance', () => {
     expect(readHints({ ...fleet, 'detail-type': 'EC2 Fleet State Change', detail: { 'sub-type': 'active' } })).toEqual(
-      aside(/EC2 Fleet State Change/),
+      ignoredBecause(/EC2 Fleet State Change/),
     );
   });
 });

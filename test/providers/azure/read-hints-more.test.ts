@@ -4,7 +4,7 @@ import { handshakeAnswer } from '../../../providers/azure/events/kinds.ts';
 import { readHints } from '../../../providers/azure/events/read-hints.ts';
 import { json, text, VM } from './fixtures.ts';
 
-const aside = (words: RegExp) => ({
+const ignoredBecause = (words: RegExp) => ({
   hints: [],
   faults: [],
   ignored: [{ what: expect.stringMatching(words), where: expect.stringMatching(/^\$/) }],
@@ -47,7 +47,7 @@ describe('events that are understood and name no machine', () => {
     ],
     ['a handshake', json('subscription-validation.request.docs.json'), /handshake/],
   ])('%s', (_, raw, words) => {
-    expect(readHints(raw)).toEqual(aside(words));
+    expect(readHints(raw)).toEqual(ignoredBecause(words));
   });
 });
 

@@ -4,7 +4,7 @@ import { readHints } from '../../../providers/azure/events/read-hints.ts';
 import { json, SET, SUBSCRIPTION, VM } from './fixtures.ts';
 
 const summary = (raw: unknown) => readHints(raw).hints.map(({ machine, because }) => [machine, because]);
-const aside = (words: RegExp) => ({
+const ignoredBecause = (words: RegExp) => ({
   hints: [],
   faults: [],
   ignored: [{ what: expect.stringMatching(words), where: expect.stringMatching(/^\$/) }],
@@ -32,7 +32,7 @@ describe('hints in the events of other Azure senders', () => {
 
   it('are none if a resource of another kind is deleted', () => {
     expect(readHints(json('resources-Deleted.cloudevents-schema.docs.json'))).toEqual(
-      aside(/resource-deleted\) that names no machine but .*storageAccounts/),
+      ignoredBecause(/resource-deleted\) that names no machine but .*storageAccounts/),
     );
   });
 
@@ -91,7 +91,7 @@ describe('records of the activity log', () => {
 
   it('are not requests by a person, although they name a resource', () => {
     expect(readHints({ ...streamed, operationName: 'MICROSOFT.COMPUTE/VIRTUALMACHINES/READ' })).toEqual(
-      aside(/VIRTUALMACHINES\/READ/),
+      ignoredBecause(/VIRTUALMACHINES\/READ/),
     );
     expect(
       readHints({
@@ -99,7 +99,7 @@ describe('records of the activity log', () => {
         resourceId: '/SUBSCRIPTIONS/1/RESOURCEGROUPS/R/PROVIDERS/MICROSOFT.STORAGE/STORAGEACCOUNTS/S',
         operationName: 'MICROSOFT.STORAGE/STORAGEACCOUNTS/LISTKEYS/ACTION',
       }),
-    ).toEqual(aside(/LISTKEYS/));
+    ).toEqual(ignoredBecause(/LISTKEYS/));
   });
 
   it('are read as a list shows them, also for resource health', () => {
@@ -173,7 +173,7 @@ describe('alerts', () => {
       },
     });
     expect(summary(metric('VmAvailabilityMetric'))).toEqual([[VM, 'alert-availability']]);
-    expect(readHints(metric('Percentage CPU'))).toEqual(aside(/something else/));
+    expect(readHints(metric('Percentage CPU'))).toEqual(ignoredBecause(/something else/));
   });
 
   it('in other schemas are one fault with its remedy', () => {

@@ -15,7 +15,7 @@ const entry = (payload: object, more: object = {}) => ({
   protoPayload: { ...stopped.protoPayload, ...payload },
 });
 const summary = (raw: unknown) => readHints(raw).hints.map(({ machine, because }) => [machine, because]);
-const aside = (words: RegExp) => ({
+const ignoredBecause = (words: RegExp) => ({
   hints: [],
   faults: [],
   ignored: [{ what: expect.stringMatching(words), where: '$' }],
@@ -45,8 +45,8 @@ describe('system events', () => {
 describe('entries as other libraries write them', () => {
   it('may have numbers instead of words, and texts instead of numbers', () => {
     expect(summary(entry({}, { severity: 300 }))).toEqual([[MACHINE, 'api-call-stop']]);
-    expect(readHints(entry({}, { severity: 500 }))).toEqual(aside(/failed/));
-    expect(readHints(entry({ status: { code: '5' } }))).toEqual(aside(/failed/));
+    expect(readHints(entry({}, { severity: 500 }))).toEqual(ignoredBecause(/failed/));
+    expect(readHints(entry({ status: { code: '5' } }))).toEqual(ignoredBecause(/failed/));
     expect(summary(entry({ status: { code: '0' } }))).toHaveLength(1);
   });
 
@@ -74,7 +74,7 @@ describe('entries as other libraries write them', () => {
     'v1.compute.instanceGroupManagers.stopInstances',
     'v1.compute.instances.bulkInsert',
   ])('of %s are followed by those of its instances', (methodName) => {
-    expect(readHints(entry({ methodName }))).toEqual(aside(/does not start or stop an instance by itself/));
+    expect(readHints(entry({ methodName }))).toEqual(ignoredBecause(/does not start or stop an instance by itself/));
   });
 });
 

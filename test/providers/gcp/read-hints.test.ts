@@ -14,7 +14,7 @@ const entry = (protoPayload: object, more: object = {}) => ({
   protoPayload: { resourceName: MACHINE, ...protoPayload },
 });
 const summary = (raw: unknown) => readHints(raw).hints.map((hint) => [hint.machine, hint.because]);
-const aside = (words: RegExp) => ({
+const ignoredBecause = (words: RegExp) => ({
   hints: [],
   faults: [],
   ignored: [{ what: expect.stringMatching(words), where: '$' }],
@@ -67,7 +67,7 @@ describe('hints in the audit logs of Google Cloud', () => {
     ['audit-v1-reset-LAST.iap-desktop.json', /reset, which does not start or stop an instance/],
     ['audit-v1-stop-FAILED.derived.json', /stop that failed/],
   ])('are none in %s', (name, words) => {
-    expect(readHints(json(name))).toEqual(aside(words));
+    expect(readHints(json(name))).toEqual(ignoredBecause(words));
   });
 
   it.each([
@@ -77,14 +77,16 @@ describe('hints in the audit logs of Google Cloud', () => {
     'storage.objects.get',
     'gcompute.instances.stop',
   ])('are none in %s', (methodName) => {
-    expect(readHints(entry({ methodName }))).toEqual(aside(/does not start or stop an instance/));
+    expect(readHints(entry({ methodName }))).toEqual(ignoredBecause(/does not start or stop an instance/));
   });
 
   it('are found in a system event whose status has words and no code, but not if it has a code', () => {
     expect(
       summary(entry({ methodName: 'compute.instances.preempted', status: { message: 'Instance was preempted.' } })),
     ).toHaveLength(1);
-    expect(readHints(entry({ methodName: 'v1.compute.instances.stop', status: { code: 7 } }))).toEqual(aside(/failed/));
+    expect(readHints(entry({ methodName: 'v1.compute.instances.stop', status: { code: 7 } }))).toEqual(
+      ignoredBecause(/failed/),
+    );
   });
 
   it('name the project by its ID if the entry has its number', () => {

@@ -8,7 +8,7 @@ const patient = (): AbortSignal => new AbortController().signal;
  * How Cloudfence finds the machine of an attachment whose Node is gone: what the attacher wrote, or else what the disk
  * and the name of the Node say.
  */
-const ledTo = async (
+const machinesOfAttachment = async (
   { cloud, volumeOf }: ProviderHarness,
   noted: IdentitySource,
   disk: DiskId,
@@ -27,9 +27,9 @@ export const attachmentHintCases = (harness: () => ProviderHarness): void => {
     const machine = await harness().machine();
     const disk = await harness().disk(machine);
     const noted = harness().attachedAs(machine);
-    expect(await ledTo(harness(), noted, disk)).toEqual([machine]);
+    expect(await machinesOfAttachment(harness(), noted, disk)).toEqual([machine]);
     await harness().terminate(machine);
-    expect(await ledTo(harness(), noted, disk)).toContain(machine);
+    expect(await machinesOfAttachment(harness(), noted, disk)).toContain(machine);
     const likely = harness().cloud.machineOf(noted) === null ? [noted.value] : [];
     const [facts] = await harness().cloud.look([machine], { disks: false }, patient());
     expect(facts?.nodeNames).toEqual(expect.arrayContaining(likely));
