@@ -7,7 +7,7 @@ import { connectCluster } from '../../app/connect-cluster.ts';
 import { FENCE_TOKEN } from '../contract/cluster/sandbox-harness.ts';
 import { unhurried } from '../contract/cluster/harness.ts';
 import { openStandIn, type StandIn } from '../providers/stand-in.ts';
-import { base64, carriersBy, entryIn, known, kubeconfigOf, openApi, server } from './access-server.ts';
+import { base64, identitiesIn, entryIn, known, kubeconfigOf, openApi, server } from './access-server.ts';
 
 /** From an entry of the configuration to an answer of the API server, over real sockets. */
 
@@ -34,15 +34,15 @@ const vault = () => `{ name: blue, keyVault: { vault: "${arm.url}", secret: kube
 
 describe('a cluster on Azure that the configuration names', () => {
   it('by AKS accepts an Entra token', async () => {
-    expect(await carriersBy(AKS, access())).toEqual(known);
+    expect(await identitiesIn(AKS, access())).toEqual(known);
   });
 
   it('by a kubeconfig in a Key Vault works without a subscription', async () => {
-    expect(await carriersBy(vault(), accessOf(null))).toEqual(known);
+    expect(await identitiesIn(vault(), accessOf(null))).toEqual(known);
   });
 
   it('is looked up in the subscription that its entry names', async () => {
-    await carriersBy(
+    await identitiesIn(
       '{ name: blue, aks: { cluster: green, resourceGroup: rg, subscription: 99992222-3333-4444-8555-666677778888 } }',
       access(),
     );
@@ -50,7 +50,7 @@ describe('a cluster on Azure that the configuration names', () => {
   });
 
   it('must accept users of Entra ID', async () => {
-    await expect(carriersBy('{ name: local, aks: { resourceGroup: rg } }', access())).rejects.toThrow(
+    await expect(identitiesIn('{ name: local, aks: { resourceGroup: rg } }', access())).rejects.toThrow(
       /has no Entra ID integration/,
     );
   });
@@ -65,7 +65,7 @@ describe('a cluster on Azure that the configuration names', () => {
         server: imposter.url,
       }),
     };
-    await expect(carriersBy(AKS, misled)).rejects.toBeInstanceOf(Unavailable);
+    await expect(identitiesIn(AKS, misled)).rejects.toBeInstanceOf(Unavailable);
     await imposter.close();
   });
 

@@ -5,7 +5,7 @@ import { connectCluster } from '../../app/connect-cluster.ts';
 import { FENCE_TOKEN } from '../contract/cluster/sandbox-harness.ts';
 import { unhurried } from '../contract/cluster/harness.ts';
 import { openStandIn, type StandIn } from '../providers/stand-in.ts';
-import { base64, carriersBy, entryIn, known, kubeconfigOf, openApi } from './access-server.ts';
+import { base64, identitiesIn, entryIn, known, kubeconfigOf, openApi } from './access-server.ts';
 
 /** From an entry of the configuration to an answer of the API server, over real sockets. */
 
@@ -31,7 +31,7 @@ const GKE = '{ name: blue, gke: { location: europe-west1, project: my-project } 
 
 describe('a cluster on Google Cloud that the configuration names', () => {
   it('by a kubeconfig in Secret Manager works', async () => {
-    expect(await carriersBy('{ name: blue, secretManager: { secret: projects/p/secrets/kube } }', access())).toEqual(
+    expect(await identitiesIn('{ name: blue, secretManager: { secret: projects/p/secrets/kube } }', access())).toEqual(
       known,
     );
     expect(google.asked.at(-1)?.url).toBe('/v1/projects/p/secrets/kube/versions/latest:access');
@@ -46,7 +46,7 @@ describe('a cluster on Google Cloud that the configuration names', () => {
         token: async () => FENCE_TOKEN,
       }),
     };
-    expect(await carriersBy(GKE, withToken)).toEqual(known);
+    expect(await identitiesIn(GKE, withToken)).toEqual(known);
     expect(google.asked.at(-1)?.url).toBe('/v1/projects/my-project/locations/europe-west1/clusters/blue');
   });
 

@@ -40,7 +40,7 @@ export const entryIn = (text: string): ClusterEntry => {
   return entry;
 };
 
-export const carriersBy = async (entry: string, access: CloudAccess) => {
+export const identitiesIn = async (entry: string, access: CloudAccess) => {
   const { cluster, close } = await connectCluster(entryIn(entry), access, unhurried());
   try {
     return await cluster.identify('here', unhurried());

@@ -7,7 +7,7 @@ import { settle } from '../../sandbox/cluster/settle.ts';
 import { addInstance, addVolume } from '../../sandbox/ec2/scenario.ts';
 import { plainStop, stopByUser, terminate } from '../../sandbox/ec2/instances.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
-import { freshRun, portsOver } from '../simulation/rig.ts';
+import { freshRun, portsOver } from '../simulation/ports.ts';
 
 /** A world at the moment when Cloudfence is called. */
 export interface BenchmarkScene {

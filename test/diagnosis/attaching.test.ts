@@ -7,8 +7,8 @@ import { addInstance } from '../../sandbox/ec2/scenario.ts';
 import { volumeIn, type Volume } from '../../sandbox/ec2/state.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { attachmentName } from '../../kubernetes/attachments.ts';
-import { theCause } from './any-rig.ts';
-import { diagnoseSandbox, edit } from './rig.ts';
+import { theCause } from './sandbox-diagnosis.ts';
+import { diagnoseSandbox, edit } from './ec2-diagnosis.ts';
 import { addPod, addUnplaced, at, attachFailed, attachmentOn, twoNodes, unanswered } from './scenes.ts';
 
 /** The attachment to the pod's Node, its driver and attacher, and the cloud. */

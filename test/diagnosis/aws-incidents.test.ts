@@ -5,8 +5,8 @@ import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { write } from '../../sandbox/history.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
 import { stage, stopMachine } from '../simulation/incidents.ts';
-import { clientsOver, portsOver } from '../simulation/rig.ts';
-import { toolsWith } from './any-rig.ts';
+import { clientsOver, portsOver } from '../simulation/ports.ts';
+import { toolsWith } from './sandbox-diagnosis.ts';
 import { describeIncidents, type Incident, incidentIn } from './incidents.ts';
 
 const onAws = (): Incident => {

@@ -5,7 +5,7 @@ import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { addBoundClaim } from '../../sandbox/cluster/fixtures.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { write } from '../../sandbox/history.ts';
-import { theCause } from './any-rig.ts';
+import { theCause } from './sandbox-diagnosis.ts';
 import { addAttachment, addPodOn, attachFails } from './cloud-scenes.ts';
 import { onAzure } from './azure-scene.ts';
 

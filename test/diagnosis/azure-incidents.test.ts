@@ -6,10 +6,10 @@ import { shutdownTakes } from '../../sandbox/azure/scenario.ts';
 import { diskIn } from '../../sandbox/azure/state.ts';
 import { write } from '../../sandbox/history.ts';
 import { nodeNameOf } from '../../sandbox/scenes/azure-database.ts';
-import { change, portsOver, scene } from '../sandbox/azure/azure-rig.ts';
+import { change, portsOver, scene } from '../sandbox/azure/azure-runs.ts';
 import { clientsOf } from '../sandbox/azure/azure-world.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
-import { toolsWith } from './any-rig.ts';
+import { toolsWith } from './sandbox-diagnosis.ts';
 import { describeIncidents, type Incident, incidentIn } from './incidents.ts';
 
 const onAzure = (): Incident => {

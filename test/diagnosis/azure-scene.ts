@@ -5,7 +5,7 @@ import { diskIn as azureDiskIn } from '../../sandbox/azure/state.ts';
 import { addBoundClaim } from '../../sandbox/cluster/fixtures.ts';
 import { nodeNameOf as azureNodeNameOf } from '../../sandbox/scenes/azure-database.ts';
 import { clientsOf as azureClientsOf } from '../sandbox/azure/azure-world.ts';
-import { portsOver as azurePortsOver, scene as azureScene } from '../sandbox/azure/azure-rig.ts';
+import { portsOver as azurePortsOver, scene as azureScene } from '../sandbox/azure/azure-runs.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
 import { type CloudScene, diagnoseWhere, START } from './cloud-scenes.ts';
 

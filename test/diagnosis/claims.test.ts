@@ -6,8 +6,8 @@ import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { addVolume } from '../../sandbox/ec2/scenario.ts';
 import { stopMachine } from '../simulation/incidents.ts';
-import { theCause } from './any-rig.ts';
-import { diagnoseSandbox, edit } from './rig.ts';
+import { theCause } from './sandbox-diagnosis.ts';
+import { diagnoseSandbox, edit } from './ec2-diagnosis.ts';
 import {
   addClaimEvent,
   addPod,

@@ -9,7 +9,7 @@ import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import type { Resource, Resources } from '../../sandbox/cluster/objects.ts';
 import type { World } from '../../sandbox/world.ts';
-import { type Diagnosed, diagnoseWith, toolsWith } from './any-rig.ts';
+import { type Diagnosed, diagnoseWith, toolsWith } from './sandbox-diagnosis.ts';
 
 /** A cluster of two healthy Nodes of one cloud, with a claim `app-data` and its own disk. */
 

@@ -7,8 +7,8 @@ import { addVolume } from '../../sandbox/ec2/scenario.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { addMachine } from '../../sandbox/scenes/ec2-database.ts';
 import { stage } from '../simulation/incidents.ts';
-import { theCause } from './any-rig.ts';
-import { diagnoseSandbox } from './rig.ts';
+import { theCause } from './sandbox-diagnosis.ts';
+import { diagnoseSandbox } from './ec2-diagnosis.ts';
 import { addClaim, addPod } from './scenes.ts';
 
 /** The calls of a diagnosis. */

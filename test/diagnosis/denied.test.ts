@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { stopped } from '../simulation/incidents.ts';
 import { attachFailed } from './scenes.ts';
-import { denying, theCause } from './any-rig.ts';
-import { diagnoseSandbox } from './rig.ts';
+import { denying, theCause } from './sandbox-diagnosis.ts';
+import { diagnoseSandbox } from './ec2-diagnosis.ts';
 
 /** The answer names what the credentials do not allow, and the rest of the answer is the same. */
 

@@ -4,8 +4,8 @@ import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { addBoundClaim } from '../../sandbox/cluster/fixtures.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
-import { theCause } from './any-rig.ts';
-import { diagnoseSandbox, edit } from './rig.ts';
+import { theCause } from './sandbox-diagnosis.ts';
+import { diagnoseSandbox, edit } from './ec2-diagnosis.ts';
 import { addPod, twoNodes } from './scenes.ts';
 
 /** Volumes that stay on a Node although no pod there uses them, and nobody waits for them. */

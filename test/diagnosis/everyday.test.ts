@@ -9,8 +9,8 @@ import { put } from '../../sandbox/history.ts';
 import { addInstance, addVolume } from '../../sandbox/ec2/scenario.ts';
 import { volumeIn } from '../../sandbox/ec2/state.ts';
 import { stopMachine } from '../simulation/incidents.ts';
-import { theCause } from './any-rig.ts';
-import { diagnoseSandbox, edit } from './rig.ts';
+import { theCause } from './sandbox-diagnosis.ts';
+import { diagnoseSandbox, edit } from './ec2-diagnosis.ts';
 import {
   addClaimEvent,
   addPod,

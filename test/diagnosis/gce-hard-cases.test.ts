@@ -3,7 +3,7 @@ import { deleteInstance, failHost, recreate } from '../../sandbox/gce/scenario.t
 import { diskIn as gceDiskIn } from '../../sandbox/gce/state.ts';
 import { attachmentName } from '../../kubernetes/attachments.ts';
 import { write } from '../../sandbox/history.ts';
-import { theCause } from './any-rig.ts';
+import { theCause } from './sandbox-diagnosis.ts';
 import { addPodOn, attachFails, editIn } from './cloud-scenes.ts';
 import { onGoogleCloud } from './gce-scene.ts';
 

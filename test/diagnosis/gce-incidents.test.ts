@@ -5,10 +5,10 @@ import { suspend } from '../../sandbox/gce/instances.ts';
 import { forgetDisk, shutdownTakes, stopGuest } from '../../sandbox/gce/scenario.ts';
 import { instanceIn } from '../../sandbox/gce/state.ts';
 import { nodeNameOf } from '../../sandbox/scenes/gce-database.ts';
-import { portsOver, scene } from '../sandbox/gce/gce-rig.ts';
+import { portsOver, scene } from '../sandbox/gce/gce-runs.ts';
 import { clientsOf } from '../sandbox/gce/gce-world.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
-import { toolsWith } from './any-rig.ts';
+import { toolsWith } from './sandbox-diagnosis.ts';
 import { describeIncidents, type Incident, incidentIn } from './incidents.ts';
 
 const onGoogleCloud = (): Incident => {

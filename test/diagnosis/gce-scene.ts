@@ -3,7 +3,7 @@ import { addBoundClaim } from '../../sandbox/cluster/fixtures.ts';
 import { apiOf as gceApi, PERSISTENT_DISK, type GceParts } from '../../sandbox/gce-sandbox.ts';
 import { addDisk as addGceDisk, zonesOf } from '../../sandbox/gce/scenario.ts';
 import { nodeNameOf as gceNodeNameOf } from '../../sandbox/scenes/gce-database.ts';
-import { portsOver as gcePortsOver, scene as gceScene } from '../sandbox/gce/gce-rig.ts';
+import { portsOver as gcePortsOver, scene as gceScene } from '../sandbox/gce/gce-runs.ts';
 import { clientsOf as gceClientsOf } from '../sandbox/gce/gce-world.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
 import { type CloudScene, diagnoseWhere, START } from './cloud-scenes.ts';

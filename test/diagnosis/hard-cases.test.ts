@@ -6,8 +6,8 @@ import { addBarePod, addBoundClaim } from '../../sandbox/cluster/fixtures.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { stopMachine } from '../simulation/incidents.ts';
-import { theCause } from './any-rig.ts';
-import { diagnoseSandbox, edit } from './rig.ts';
+import { theCause } from './sandbox-diagnosis.ts';
+import { diagnoseSandbox, edit } from './ec2-diagnosis.ts';
 import { addPod, addPodEvent, addUnplaced, at, attachmentOn, held, twoNodes, unanswered } from './scenes.ts';
 
 /** Clusters in which the most visible sign misleads, and in which a wrong answer could destroy data. */

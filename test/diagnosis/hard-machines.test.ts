@@ -8,8 +8,8 @@ import { put, write } from '../../sandbox/history.ts';
 import { addInstance, forget } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
 import { stopMachine } from '../simulation/incidents.ts';
-import { theCause } from './any-rig.ts';
-import { diagnoseSandbox, edit } from './rig.ts';
+import { theCause } from './sandbox-diagnosis.ts';
+import { diagnoseSandbox, edit } from './ec2-diagnosis.ts';
 import { addPod, addPodEvent, held, twoNodes, unanswered } from './scenes.ts';
 
 /** Machines that restart, hide, hang, or are not of this cloud, and controllers that do not act. */

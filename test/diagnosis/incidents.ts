@@ -4,7 +4,7 @@ import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import type { World } from '../../sandbox/world.ts';
-import { type Diagnosed, diagnoseWith, theCause } from './any-rig.ts';
+import { type Diagnosed, diagnoseWith, theCause } from './sandbox-diagnosis.ts';
 
 /**
  * The same incidents on each cloud. The rules know no cloud, so this tests what the reading of each cloud makes of

@@ -5,8 +5,8 @@ import { QUARANTINE } from '../../kubernetes/names.ts';
 import { forgotten, nodeGone, stage, stopped, stopMachine } from '../simulation/incidents.ts';
 import { forget } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
-import { theCause } from './any-rig.ts';
-import { diagnoseSandbox, edit } from './rig.ts';
+import { theCause } from './sandbox-diagnosis.ts';
+import { diagnoseSandbox, edit } from './ec2-diagnosis.ts';
 import { addClaim, addPod, at } from './scenes.ts';
 
 /** The machine of the volume. What Kubernetes shows is the same for all, and only the cloud distinguishes them. */

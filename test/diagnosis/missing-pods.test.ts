@@ -5,8 +5,8 @@ import type { WorkloadObject } from '../../sandbox/cluster/objects.ts';
 import { storeOf, type Draft } from '../../sandbox/cluster/store.ts';
 import { addVolume } from '../../sandbox/ec2/scenario.ts';
 import { stage, stopped } from '../simulation/incidents.ts';
-import { theCause } from './any-rig.ts';
-import { diagnoseSandbox, edit } from './rig.ts';
+import { theCause } from './sandbox-diagnosis.ts';
+import { diagnoseSandbox, edit } from './ec2-diagnosis.ts';
 import { addEvent, at } from './scenes.ts';
 
 /** Pods that do not exist, because their workload cannot or may not create them yet. */

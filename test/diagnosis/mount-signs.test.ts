@@ -3,8 +3,8 @@ import { EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { addBarePod, addBoundClaim } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { addVolume } from '../../sandbox/ec2/scenario.ts';
-import { theCause } from './any-rig.ts';
-import { diagnoseSandbox, edit } from './rig.ts';
+import { theCause } from './sandbox-diagnosis.ts';
+import { diagnoseSandbox, edit } from './ec2-diagnosis.ts';
 import { addPod, addPodEvent, at, mountPending, twoNodes } from './scenes.ts';
 
 /** The words of file systems, drivers, and kubelets for disks, shares, and directories. */

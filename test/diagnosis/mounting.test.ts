@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import type { Condition } from '../../sandbox/cluster/objects.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
-import { theCause } from './any-rig.ts';
-import { diagnoseSandbox, edit } from './rig.ts';
+import { theCause } from './sandbox-diagnosis.ts';
+import { diagnoseSandbox, edit } from './ec2-diagnosis.ts';
 import { addPod, addPodEvent, at, mountPending, twoNodes } from './scenes.ts';
 
 /** The volume is attached, and the kubelet does not finish the mount. */

@@ -7,9 +7,9 @@ import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { nodeGone, stage, stopped } from '../simulation/incidents.ts';
-import { freshRun, portsOver } from '../simulation/rig.ts';
-import { denying } from './any-rig.ts';
-import { diagnoseSandbox, edit, toolsOver } from './rig.ts';
+import { freshRun, portsOver } from '../simulation/ports.ts';
+import { denying } from './sandbox-diagnosis.ts';
+import { diagnoseSandbox, edit, toolsOver } from './ec2-diagnosis.ts';
 import { addClaim, addPod, addUnplaced, twoNodes } from './scenes.ts';
 
 /** Which machine a name leads to, and that nothing is guessed. */

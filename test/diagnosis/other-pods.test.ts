@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
-import { theCause } from './any-rig.ts';
-import { diagnoseSandbox, edit } from './rig.ts';
+import { theCause } from './sandbox-diagnosis.ts';
+import { diagnoseSandbox, edit } from './ec2-diagnosis.ts';
 import { addPod, addUnplaced, rollout, twoNodes } from './scenes.ts';
 
 /** Another pod has the volume on a healthy Node. Nothing may be fenced. */

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { diagnosisPermissions } from '../../kubernetes/doctor.ts';
 import { rollout } from './scenes.ts';
 import { nodeGone, stopped } from '../simulation/incidents.ts';
-import { diagnoseSandbox } from './rig.ts';
+import { diagnoseSandbox } from './ec2-diagnosis.ts';
 
 /** infra/kubernetes/diagnose-rbac.yaml grants every read of a diagnosis, and no other. */
 

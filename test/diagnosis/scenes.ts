@@ -7,7 +7,7 @@ import { settle } from '../../sandbox/cluster/settle.ts';
 import { addVolume } from '../../sandbox/ec2/scenario.ts';
 import { volumeIn } from '../../sandbox/ec2/state.ts';
 import { stage, type Incident } from '../simulation/incidents.ts';
-import { edit } from './rig.ts';
+import { edit } from './ec2-diagnosis.ts';
 
 /** A cluster of two healthy Nodes, and a pod `app` with its own disk that is about to wait. */
 

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { theCause } from './any-rig.ts';
+import { theCause } from './sandbox-diagnosis.ts';
 import { stopMachine } from '../simulation/incidents.ts';
-import { diagnoseSandbox, edit } from './rig.ts';
+import { diagnoseSandbox, edit } from './ec2-diagnosis.ts';
 import {
   addClaimEvent,
   addPod,

@@ -8,8 +8,8 @@ import { settle } from '../../sandbox/cluster/settle.ts';
 import { put } from '../../sandbox/history.ts';
 import { volumeIn } from '../../sandbox/ec2/state.ts';
 import { stopMachine } from '../simulation/incidents.ts';
-import { theCause } from './any-rig.ts';
-import { diagnoseSandbox, edit } from './rig.ts';
+import { theCause } from './sandbox-diagnosis.ts';
+import { diagnoseSandbox, edit } from './ec2-diagnosis.ts';
 import { addPod, at, attachmentOn, held, rollout, twoNodes, type AppScene } from './scenes.ts';
 
 /** Who may have a volume at once: access modes and disks, replicas, twins, and attachments that nobody wants. */

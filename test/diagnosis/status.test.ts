@@ -12,9 +12,9 @@ import { apiOf, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
 import { stage, startMachine, stopped } from '../simulation/incidents.ts';
-import { freshRun, portsOver } from '../simulation/rig.ts';
+import { freshRun, portsOver } from '../simulation/ports.ts';
 import { stateOf } from '../simulation/state.ts';
-import { edit } from './rig.ts';
+import { edit } from './ec2-diagnosis.ts';
 
 /** The status, read from a sandbox with the shipped reading, rules, and dry runs. */
 

@@ -3,8 +3,8 @@ import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject, listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { stage, stopMachine } from '../simulation/incidents.ts';
-import { theCause } from './any-rig.ts';
-import { diagnoseSandbox, edit } from './rig.ts';
+import { theCause } from './sandbox-diagnosis.ts';
+import { diagnoseSandbox, edit } from './ec2-diagnosis.ts';
 import { addPod, addPodEvent, at, attachFailed, attachmentOn, mountPending, twoNodes } from './scenes.ts';
 
 /** Storage that is not a disk of the cloud, attachers on dead machines, and waits that only time ends. */

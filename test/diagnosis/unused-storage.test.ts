@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
-import { diagnoseSandbox, edit } from './rig.ts';
+import { diagnoseSandbox, edit } from './ec2-diagnosis.ts';
 import { addClaimEvent, addEvent, addPod, at, setClaimPending, twoNodes } from './scenes.ts';
 
 /** Claims and volumes that no pod waits for, and that do not become what someone asked for. */

@@ -15,15 +15,15 @@ import { addFault } from '../../sandbox/ec2/faults.ts';
 import type { ClusterParts } from '../../sandbox/cluster/cluster-world.ts';
 import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import type { World } from '../../sandbox/world.ts';
-import { type OpenDrillCloud, type Rig, withRig } from './rig.ts';
+import { type OpenDrillCloud, type Fixture, withFixture } from './fixture.ts';
 
 /** Whole drills, with the real handlers as the installed functions. */
 
 interface OnCloud {
-  readonly run: (work: (rig: Rig<ClusterParts>) => Promise<void>, installed?: boolean) => Promise<void>;
-  readonly powerOf: (rig: Rig<ClusterParts>) => string;
+  readonly run: (work: (fixture: Fixture<ClusterParts>) => Promise<void>, installed?: boolean) => Promise<void>;
+  readonly powerOf: (fixture: Fixture<ClusterParts>) => string;
   /** Removes the permission to start a machine from everybody. */
-  readonly forbidStart: (rig: Rig<ClusterParts>) => void;
+  readonly forbidStart: (fixture: Fixture<ClusterParts>) => void;
 }
 
 const on = <P extends ClusterParts>(
@@ -34,8 +34,8 @@ const on = <P extends ClusterParts>(
   const worlds = new WeakMap<object, World<P>>();
   return {
     run: (work, installed = true) =>
-      withRig({ demoCloud, drillCloud, installed }, async (rig) => {
-        const { world, ...rest } = rig;
+      withFixture({ demoCloud, drillCloud, installed }, async (fixture) => {
+        const { world, ...rest } = fixture;
         worlds.set(world, world);
         await work({ ...rest, world });
       }),
@@ -89,7 +89,7 @@ const clouds: Readonly<Record<string, OnCloud>> = {
 };
 
 /** Everything that a drill creates in a cluster. */
-const traces = ({ world }: Rig<ClusterParts>): readonly string[] =>
+const traces = ({ world }: Fixture<ClusterParts>): readonly string[] =>
   [
     ...listObjects(world, 'statefulsets'),
     ...listObjects(world, 'pods'),
@@ -98,35 +98,35 @@ const traces = ({ world }: Rig<ClusterParts>): readonly string[] =>
     .map(({ metadata }) => metadata.name)
     .filter((name) => name.includes('cloudfence-drill'));
 
-const nodeIsClean = ({ world, node }: Rig<ClusterParts>): boolean =>
+const nodeIsClean = ({ world, node }: Fixture<ClusterParts>): boolean =>
   listObjects(world, 'nodes').some(({ metadata, spec }) => metadata.name === node && (spec.taints ?? []).length === 0);
 
 describe.each(Object.entries(clouds))('a drill on %s', (_name, { run, powerOf, forbidStart }) => {
   it('refuses if the credentials may not start the machine again', () =>
-    run(async (rig) => {
-      forbidStart(rig);
-      const result = await rig.drill();
+    run(async (fixture) => {
+      forbidStart(fixture);
+      const result = await fixture.drill();
       expect(result).toMatchObject({ end: 'refused', says: expect.stringMatching(/start/i), stoppedAt: null });
-      expect(powerOf(rig)).toBe('running');
+      expect(powerOf(fixture)).toBe('running');
     }, false));
 
   it('measures how the installed functions react, and leaves nothing behind', () =>
-    run(async (rig) => {
-      const volumes = listObjects(rig.world, 'persistentvolumes').length;
-      const result = await rig.drill();
-      expect(result, rig.progressLines.join('\n')).toMatchObject({
+    run(async (fixture) => {
+      const volumes = listObjects(fixture.world, 'persistentvolumes').length;
+      const result = await fixture.drill();
+      expect(result, fixture.progressLines.join('\n')).toMatchObject({
         end: 'recovered',
         left: [],
-        movedTo: rig.scene.nodeOf(rig.scene.holder),
+        movedTo: fixture.scene.nodeOf(fixture.scene.holder),
       });
       const order = result.recovery.map(({ phase }) => phase);
       expect(order).toEqual(['off', 'marked', 'pod-deleted', 'detached', 'attached', 'running']);
       expect(result.restart.map(({ phase }) => phase)).toEqual(['up', 'ready', 'released']);
-      expect(traces(rig)).toEqual([]);
-      expect(listObjects(rig.world, 'persistentvolumes')).toHaveLength(volumes);
-      expect(powerOf(rig)).toBe('running');
-      expect(nodeIsClean(rig)).toBe(true);
-      const second = await rig.drill({ dryRun: true });
+      expect(traces(fixture)).toEqual([]);
+      expect(listObjects(fixture.world, 'persistentvolumes')).toHaveLength(volumes);
+      expect(powerOf(fixture)).toBe('running');
+      expect(nodeIsClean(fixture)).toBe(true);
+      const second = await fixture.drill({ dryRun: true });
       expect(second).toMatchObject({ end: 'refused', says: expect.stringContaining('the cap is reached') });
     }));
 });
@@ -135,45 +135,45 @@ describe('a drill', () => {
   const { run, powerOf } = onAws;
 
   it('says that no function reacted, starts the machine, and removes the canary', () =>
-    run(async (rig) => {
-      const result = await rig.drill({ timeout: 120_000 });
+    run(async (fixture) => {
+      const result = await fixture.drill({ timeout: 120_000 });
       expect(result).toMatchObject({
         end: 'not-recovered',
         says: expect.stringContaining('the Node is marked'),
         left: [],
       });
-      expect(powerOf(rig)).toBe('running');
-      expect(traces(rig)).toEqual([]);
+      expect(powerOf(fixture)).toBe('running');
+      expect(traces(fixture)).toEqual([]);
     }, false));
 
   it('undoes everything when a person interrupts it', () =>
-    run(async (rig) => {
+    run(async (fixture) => {
       const tell = (says: string): void => {
-        if (says.includes('the cloud says that the machine is off')) rig.ending.abort(new Error('interrupted'));
+        if (says.includes('the cloud says that the machine is off')) fixture.ending.abort(new Error('interrupted'));
       };
-      const result = await rig.drill({}, { tell });
+      const result = await fixture.drill({}, { tell });
       expect(result).toMatchObject({ end: 'interrupted', left: [] });
-      rig.world.advance(120_000);
-      expect(powerOf(rig)).toBe('running');
-      expect(traces(rig)).toEqual([]);
+      fixture.world.advance(120_000);
+      expect(powerOf(fixture)).toBe('running');
+      expect(traces(fixture)).toEqual([]);
     }));
 
   it('names what it leaves, with the commands, if a person also interrupts the cleanup', () =>
-    run(async (rig) => {
+    run(async (fixture) => {
       const again = new AbortController();
       const tell = (says: string): void => {
         if (says.includes('the cloud says that the machine is off')) {
-          rig.ending.abort(new Error('interrupted'));
+          fixture.ending.abort(new Error('interrupted'));
           again.abort(new Error('interrupted again'));
         }
       };
-      const result = await rig.drill({}, { tell, giveUp: again.signal, drill: 'night' });
+      const result = await fixture.drill({}, { tell, giveUp: again.signal, drill: 'night' });
       expect(result).toMatchObject({ end: 'interrupted', movedTo: null });
       expect(result.left.map(({ remedy }) => remedy)).toEqual([
-        `aws ec2 start-instances --instance-ids ${rig.scene.spare}`,
-        `\`cloudfence release ${rig.node}\` ends a fence once the machine runs`,
+        `aws ec2 start-instances --instance-ids ${fixture.scene.spare}`,
+        `\`cloudfence release ${fixture.node}\` ends a fence once the machine runs`,
         'kubectl -n default delete statefulset,pvc -l cloudfence.dev/drill=night',
-        `kubectl label node ${rig.node} cloudfence.node-restriction.kubernetes.io/drill-reserved-by-`,
+        `kubectl label node ${fixture.node} cloudfence.node-restriction.kubernetes.io/drill-reserved-by-`,
       ]);
       expect(result.left.every(({ says }) => says.includes('interrupted again'))).toBe(true);
     }));

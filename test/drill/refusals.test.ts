@@ -11,7 +11,7 @@ import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addFault } from '../../sandbox/ec2/faults.ts';
 import { change } from '../../sandbox/ec2/instances.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
-import { type Rig, withRig } from './rig.ts';
+import { type Fixture, withFixture } from './fixture.ts';
 
 /** Each state in which a machine must not be stopped. The drill then creates nothing and stops nothing. */
 
@@ -20,27 +20,31 @@ const checks = { policy: defaultPolicy, suspendedGroup: null };
 
 interface Case {
   readonly says: RegExp;
-  readonly spoils?: (rig: Rig<AwsParts>) => void;
-  readonly changed?: (rig: Rig<AwsParts>) => Partial<DrillOptions>;
+  readonly spoils?: (fixture: Fixture<AwsParts>) => void;
+  readonly changed?: (fixture: Fixture<AwsParts>) => Partial<DrillOptions>;
 }
 
-const changeNode = (rig: Rig<AwsParts>, name: string, edit: Parameters<ReturnType<typeof writerAs>['change']>[2]) => {
-  const node = getObject(rig.world, 'nodes', name);
-  if (node) writerAs(rig.world, 'admin').change('nodes', node, edit);
+const changeNode = (
+  fixture: Fixture<AwsParts>,
+  name: string,
+  edit: Parameters<ReturnType<typeof writerAs>['change']>[2],
+) => {
+  const node = getObject(fixture.world, 'nodes', name);
+  if (node) writerAs(fixture.world, 'admin').change('nodes', node, edit);
 };
 
-const retag = ({ world, scene }: Rig<AwsParts>, tags: Readonly<Record<string, string>>): void => {
+const retag = ({ world, scene }: Fixture<AwsParts>, tags: Readonly<Record<string, string>>): void => {
   const instance = instanceIn(world, scene.spare);
   if (instance) change(world, instance, { tags });
 };
 
 /** The cloud gives the machine the name of another Node. */
-const rename = ({ world, scene }: Rig<AwsParts>, tags: Readonly<Record<string, string>>): void => {
+const rename = ({ world, scene }: Fixture<AwsParts>, tags: Readonly<Record<string, string>>): void => {
   const instance = instanceIn(world, scene.spare);
   if (instance) change(world, instance, { privateDnsName: 'db-7', tags });
 };
 
-const other = ({ scene }: Rig<AwsParts>): string => scene.nodeOf(scene.holder);
+const other = ({ scene }: Fixture<AwsParts>): string => scene.nodeOf(scene.holder);
 
 const cases: Readonly<Record<string, Case>> = {
   'a Node without the label': {
@@ -49,11 +53,11 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a Node with volumes': {
     says: /default\/db-0 .* uses claim data-db-0.* other volumes are attached/,
-    changed: (rig) => ({ target: { node: other(rig), machine: rig.scene.holder } }),
+    changed: (fixture) => ({ target: { node: other(fixture), machine: fixture.scene.holder } }),
   },
   'a machine that the Node does not name': {
     says: /more than one Node names|it is not proven|does not name/,
-    changed: (rig) => ({ target: { node: rig.node, machine: rig.scene.holder } }),
+    changed: (fixture) => ({ target: { node: fixture.node, machine: fixture.scene.holder } }),
   },
   'a Node that only a label of its kubelet allows': {
     says: /not labelled for drills/,
@@ -62,17 +66,17 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a machine that only the kubelet of the Node names': {
     says: /does not confirm that i-.* is Node .* of cluster .*it would be Node db-7, .*it has no tag of a cluster/,
-    spoils: (rig) => rename(rig, {}),
+    spoils: (fixture) => rename(fixture, {}),
   },
   'a machine whose tag names another cluster': {
     says: /does not confirm that i-.*its tags name elsewhere/,
-    spoils: (rig) => rename(rig, { 'kubernetes.io/cluster/elsewhere': 'owned' }),
+    spoils: (fixture) => rename(fixture, { 'kubernetes.io/cluster/elsewhere': 'owned' }),
   },
   'a Node that is not Ready': {
     says: /is not Ready/,
-    spoils: (rig) => {
-      rig.world.parts.cluster.knobs.partitioned.push(rig.node);
-      rig.world.advance(120_000);
+    spoils: (fixture) => {
+      fixture.world.parts.cluster.knobs.partitioned.push(fixture.node);
+      fixture.world.advance(120_000);
     },
   },
   'a pod that nothing creates again': {
@@ -81,19 +85,19 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a Node without another one in its zone': {
     says: /no other Node in the zone/,
-    spoils: (rig) =>
+    spoils: (fixture) =>
       changeNode(
-        rig,
-        other(rig),
+        fixture,
+        other(fixture),
         (draft) => void ('spec' in draft && Object.assign(draft.spec, { unschedulable: true })),
       ),
   },
   'a cordoned Node': {
     says: /takes no new pods: it is cordoned/,
-    spoils: (rig) =>
+    spoils: (fixture) =>
       changeNode(
-        rig,
-        rig.node,
+        fixture,
+        fixture.node,
         (draft) => void ('spec' in draft && Object.assign(draft.spec, { unschedulable: true })),
       ),
   },
@@ -118,7 +122,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a machine of an Auto Scaling group': {
     says: /the Auto Scaling group workers replaces i-/,
-    spoils: (rig) => retag(rig, { 'aws:autoscaling:groupName': 'workers' }),
+    spoils: (fixture) => retag(fixture, { 'aws:autoscaling:groupName': 'workers' }),
   },
   'a machine with an instance store': {
     says: /is a m6id.large, whose instance-store volumes lose their data in a stop/,
@@ -141,7 +145,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a machine of Karpenter': {
     says: /Karpenter manages i-/,
-    spoils: (rig) => retag(rig, { 'karpenter.sh/nodeclaim': 'default-x' }),
+    spoils: (fixture) => retag(fixture, { 'karpenter.sh/nodeclaim': 'default-x' }),
   },
   'no default StorageClass': {
     says: /no default StorageClass/,
@@ -158,8 +162,8 @@ const cases: Readonly<Record<string, Case>> = {
 
 const credentials = { accessKeyId: 'a', secretAccessKey: 'b' };
 
-const onAws = (work: (rig: Rig<AwsParts>) => Promise<void>): Promise<void> =>
-  withRig(
+const onAws = (work: (fixture: Fixture<AwsParts>) => Promise<void>): Promise<void> =>
+  withFixture(
     {
       demoCloud,
       drillCloud: async (endpoint) =>
@@ -170,54 +174,57 @@ const onAws = (work: (rig: Rig<AwsParts>) => Promise<void>): Promise<void> =>
   );
 
 it.each(Object.entries(cases))('a drill refuses %s', (_name, { says, spoils, changed }) =>
-  onAws(async (rig) => {
-    spoils?.(rig);
-    const result = await rig.drill(changed?.(rig));
+  onAws(async (fixture) => {
+    spoils?.(fixture);
+    const result = await fixture.drill(changed?.(fixture));
     expect(result).toMatchObject({ end: 'refused', left: [], stoppedAt: null });
     expect(result.says).toMatch(says);
-    expect(getObject(rig.world, 'statefulsets', 'cloudfence-drill', 'default')).toBeUndefined();
-    expect(instanceIn(rig.world, rig.scene.spare)?.state).toBe('running');
+    expect(getObject(fixture.world, 'statefulsets', 'cloudfence-drill', 'default')).toBeUndefined();
+    expect(instanceIn(fixture.world, fixture.scene.spare)?.state).toBe('running');
   }),
 );
 
 it('a drill does not refuse a group whose replacement is suspended, or anything in a dry run that is in order', () =>
-  onAws(async (rig) => {
-    retag(rig, { 'aws:autoscaling:groupName': 'workers' });
-    const result = await rig.drill({ dryRun: true, checks: { ...checks, suspendedGroup: 'workers' } });
+  onAws(async (fixture) => {
+    retag(fixture, { 'aws:autoscaling:groupName': 'workers' });
+    const result = await fixture.drill({ dryRun: true, checks: { ...checks, suspendedGroup: 'workers' } });
     expect(result).toMatchObject({ end: 'checked', left: [], stoppedAt: null });
   }));
 
 it('a drill accepts the tag of the cluster if the cloud knows no name of the Node', () =>
-  onAws(async (rig) => {
-    const { name } = rig.cluster;
-    rename(rig, { [`kubernetes.io/cluster/${name}`]: 'owned' });
-    expect(await rig.drill({ dryRun: true })).toMatchObject({ end: 'checked' });
+  onAws(async (fixture) => {
+    const { name } = fixture.cluster;
+    rename(fixture, { [`kubernetes.io/cluster/${name}`]: 'owned' });
+    expect(await fixture.drill({ dryRun: true })).toMatchObject({ end: 'checked' });
   }));
 
 it('a drill reads the names that EC2 gives to the machine, and ignores one that only repeats its id', () =>
-  onAws(async (rig) => {
-    const { facts } = await rig.drill({ dryRun: true });
-    expect(facts?.machine.nodeNames).toContain(`${rig.scene.spare}.eu-west-1.compute.internal`);
-    expect(facts?.drilledMachine.nodeNames).toEqual([rig.node]);
+  onAws(async (fixture) => {
+    const { facts } = await fixture.drill({ dryRun: true });
+    expect(facts?.machine.nodeNames).toContain(`${fixture.scene.spare}.eu-west-1.compute.internal`);
+    expect(facts?.drilledMachine.nodeNames).toEqual([fixture.node]);
   }));
 
 it('a drill does nothing if the person does not type the name', () =>
-  onAws(async (rig) => {
-    expect(await rig.drill({}, { confirm: async () => false })).toMatchObject({ end: 'declined', stoppedAt: null });
+  onAws(async (fixture) => {
+    expect(await fixture.drill({}, { confirm: async () => false })).toMatchObject({ end: 'declined', stoppedAt: null });
   }));
 
 it('a drill stops nothing if a pod with a volume arrives before the stop', () =>
-  onAws(async (rig) => {
+  onAws(async (fixture) => {
     const tell = (says: string): void => {
       if (says.startsWith('stops'))
-        addBarePod(rig.world, {
+        addBarePod(fixture.world, {
           name: 'late',
-          spec: { nodeName: rig.node, volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'unknown' } }] },
+          spec: {
+            nodeName: fixture.node,
+            volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'unknown' } }],
+          },
         });
     };
-    const result = await rig.drill({}, { tell });
+    const result = await fixture.drill({}, { tell });
     expect(result).toMatchObject({ end: 'failed', left: [], stoppedAt: null });
     expect(result.says).toMatch(/nothing was stopped: .*late/);
-    expect(rig.world.parts.ec2.events.some(({ detail }) => detail.state === 'stopping')).toBe(false);
-    expect(getObject(rig.world, 'statefulsets', 'cloudfence-drill', 'default')).toBeUndefined();
+    expect(fixture.world.parts.ec2.events.some(({ detail }) => detail.state === 'stopping')).toBe(false);
+    expect(getObject(fixture.world, 'statefulsets', 'cloudfence-drill', 'default')).toBeUndefined();
   }));

@@ -9,14 +9,14 @@ import { SANDBOX_REGION, type AwsParts } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject, listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
-import { type Rig, type RigTools, withRig } from './rig.ts';
+import { type Fixture, type FixtureTools, withFixture } from './fixture.ts';
 
 /** However a drill ends, its machine runs and its Node has no fence, or the report says what is left. */
 
 const credentials = { accessKeyId: 'a', secretAccessKey: 'b' };
 
-const onAws = (work: (rig: Rig<AwsParts>) => Promise<void>, installed = false): Promise<void> =>
-  withRig(
+const onAws = (work: (fixture: Fixture<AwsParts>) => Promise<void>, installed = false): Promise<void> =>
+  withFixture(
     {
       demoCloud,
       drillCloud: async (endpoint) =>
@@ -26,18 +26,18 @@ const onAws = (work: (rig: Rig<AwsParts>) => Promise<void>, installed = false): 
     work,
   );
 
-const traces = ({ world, node }: Rig<AwsParts>) => {
+const traces = ({ world, node }: Fixture<AwsParts>) => {
   const found = getObject(world, 'nodes', node);
   const labels = Object.keys(found?.metadata.labels ?? {}).filter((key) => /fenced|out-of-service/.test(key));
   return [...(found?.spec.taints ?? []).map(({ key }) => key), ...labels];
 };
 
-const powerOf = ({ world, scene }: Rig<AwsParts>): string | undefined => instanceIn(world, scene.spare)?.state;
+const powerOf = ({ world, scene }: Fixture<AwsParts>): string | undefined => instanceIn(world, scene.spare)?.state;
 
-const expectUndone = (rig: Rig<AwsParts>): void => {
-  expect(powerOf(rig)).toBe('running');
-  expect(traces(rig)).toEqual([]);
-  expect(getObject(rig.world, 'statefulsets', 'cloudfence-drill', 'default')).toBeUndefined();
+const expectUndone = (fixture: Fixture<AwsParts>): void => {
+  expect(powerOf(fixture)).toBe('running');
+  expect(traces(fixture)).toEqual([]);
+  expect(getObject(fixture.world, 'statefulsets', 'cloudfence-drill', 'default')).toBeUndefined();
 };
 
 const RELEASE = expect.stringContaining('cloudfence release ip-');
@@ -46,106 +46,106 @@ describe('a drill that fences by itself', () => {
   it.each(['the Node is marked', 'the old attachment is gone'])(
     'releases its fence if a person interrupts it when %s',
     (moment) =>
-      onAws(async (rig) => {
+      onAws(async (fixture) => {
         const tell = (says: string): void => {
-          if (says.includes(moment)) rig.ending.abort(new Error('interrupted'));
+          if (says.includes(moment)) fixture.ending.abort(new Error('interrupted'));
         };
-        const result = await rig.drill({}, { here: true, tell });
+        const result = await fixture.drill({}, { here: true, tell });
         expect(result).toMatchObject({ end: 'interrupted', left: [] });
-        expectUndone(rig);
+        expectUndone(fixture);
       }),
   );
 
   it('releases its fence if its time runs out', () =>
-    onAws(async (rig) => {
-      const result = await rig.drill({ timeout: 8_000 }, { here: true });
+    onAws(async (fixture) => {
+      const result = await fixture.drill({ timeout: 8_000 }, { here: true });
       expect(result.end, result.says).not.toBe('recovered');
       expect(result.stoppedAt).not.toBeNull();
       expect(result.left).toEqual([]);
-      expectUndone(rig);
+      expectUndone(fixture);
     }));
 
   it('says that the Node is still fenced, and how to end that, if a person also interrupts the cleanup', () =>
-    onAws(async (rig) => {
+    onAws(async (fixture) => {
       const giveUp = new AbortController();
       const tell = (says: string): void => {
-        if (says.includes('the Node is marked')) rig.ending.abort(new Error('interrupted'));
+        if (says.includes('the Node is marked')) fixture.ending.abort(new Error('interrupted'));
         if (says.startsWith('waits until')) giveUp.abort(new Error('interrupted again'));
       };
-      const result = await rig.drill({}, { here: true, tell, giveUp: giveUp.signal });
+      const result = await fixture.drill({}, { here: true, tell, giveUp: giveUp.signal });
       expect(result.left).toContainEqual(expect.objectContaining({ remedy: RELEASE }));
     }));
 });
 
 it('a drill does not touch the canary of another drill that has the same name', () =>
-  onAws(async (rig) => {
+  onAws(async (fixture) => {
     const tell = (says: string): void => {
       if (!says.startsWith('the canary runs on')) return;
-      const set = getObject(rig.world, 'statefulsets', 'cloudfence-drill', 'default');
+      const set = getObject(fixture.world, 'statefulsets', 'cloudfence-drill', 'default');
       if (set)
         for (const kind of ['statefulsets', 'pods', 'persistentvolumeclaims'] as const)
-          for (const part of listObjects(rig.world, kind).filter(({ metadata }) =>
+          for (const part of listObjects(fixture.world, kind).filter(({ metadata }) =>
             metadata.name.includes('cloudfence-drill'),
           ))
-            writerAs(rig.world, 'another drill').change(kind, part, ({ metadata }) => {
+            writerAs(fixture.world, 'another drill').change(kind, part, ({ metadata }) => {
               metadata.labels = { ...metadata.labels, 'cloudfence.dev/drill': 'another' };
             });
-      rig.ending.abort(new Error('interrupted'));
+      fixture.ending.abort(new Error('interrupted'));
     };
-    const result = await rig.drill({}, { here: true, tell });
+    const result = await fixture.drill({}, { here: true, tell });
     expect(result.end).toBe('interrupted');
-    expect(getObject(rig.world, 'statefulsets', 'cloudfence-drill', 'default')?.metadata).not.toHaveProperty(
+    expect(getObject(fixture.world, 'statefulsets', 'cloudfence-drill', 'default')?.metadata).not.toHaveProperty(
       'deletionTimestamp',
     );
-    expect(getObject(rig.world, 'pods', 'cloudfence-drill-0', 'default')).toBeDefined();
-    expect(getObject(rig.world, 'persistentvolumeclaims', 'data-cloudfence-drill-0', 'default')).toBeDefined();
+    expect(getObject(fixture.world, 'pods', 'cloudfence-drill-0', 'default')).toBeDefined();
+    expect(getObject(fixture.world, 'persistentvolumeclaims', 'data-cloudfence-drill-0', 'default')).toBeDefined();
   }));
 
 describe('two drills', () => {
   const RESERVED = 'cloudfence.node-restriction.kubernetes.io/drill-reserved-by';
-  const reservationOn = ({ world, node }: Rig<AwsParts>) =>
+  const reservationOn = ({ world, node }: Fixture<AwsParts>) =>
     getObject(world, 'nodes', node)?.metadata.labels?.[RESERVED];
 
   it('do not stop one Node at the same time, even with their canaries in two namespaces', () =>
-    onAws(async (rig) => {
+    onAws(async (fixture) => {
       const other = { namespace: 'other', image: 'example.org/pause:1', storageClass: null };
       const second: Promise<DrillResult>[] = [];
       const tell = (says: string): void => {
-        if (says.startsWith('the canary runs on')) second.push(rig.drill({ canary: other }, { drill: 'second' }));
-        if (says.includes('the Node is marked')) rig.ending.abort(new Error('interrupted'));
+        if (says.startsWith('the canary runs on')) second.push(fixture.drill({ canary: other }, { drill: 'second' }));
+        if (says.includes('the Node is marked')) fixture.ending.abort(new Error('interrupted'));
       };
-      const first = await rig.drill({}, { here: true, tell, drill: 'first' });
+      const first = await fixture.drill({}, { here: true, tell, drill: 'first' });
       const [refused] = await Promise.all(second);
       expect(refused).toMatchObject({ end: 'refused', stoppedAt: null, left: [] });
       expect(refused?.says).toContain('another drill (first) has reserved Node');
       expect(first).toMatchObject({ end: 'interrupted', left: [] });
-      expectUndone(rig);
-      expect(reservationOn(rig)).toBeUndefined();
+      expectUndone(fixture);
+      expect(reservationOn(fixture)).toBeUndefined();
     }));
 
   it('that begin at the same moment: one of them gets the Node', () =>
-    onAws(async (rig) => {
+    onAws(async (fixture) => {
       const [first, second] = await Promise.all(
         ['first', 'second'].map((drill) => {
           const canary = { namespace: drill, image: 'example.org/pause:1', storageClass: null };
-          return rig.drill({ canary, timeout: 5_000 }, { drill });
+          return fixture.drill({ canary, timeout: 5_000 }, { drill });
         }),
       );
       expect([first?.end, second?.end].filter((end) => end === 'refused')).toHaveLength(1);
       expect([...(first?.left ?? []), ...(second?.left ?? [])]).toEqual([]);
-      expectUndone(rig);
-      expect(reservationOn(rig)).toBeUndefined();
+      expectUndone(fixture);
+      expect(reservationOn(fixture)).toBeUndefined();
     }));
 
   it('stop nothing if the reservation is removed before the stop', () =>
-    onAws(async (rig) => {
+    onAws(async (fixture) => {
       const tell = (says: string): void => {
-        if (says.startsWith('the canary runs on')) rig.label({ [RESERVED]: 'another' });
+        if (says.startsWith('the canary runs on')) fixture.label({ [RESERVED]: 'another' });
       };
-      const result = await rig.drill({}, { tell, drill: 'first' });
+      const result = await fixture.drill({}, { tell, drill: 'first' });
       expect(result).toMatchObject({ end: 'failed', stoppedAt: null, left: [] });
       expect(result.says).toContain('another drill (another) has reserved Node');
-      expect(reservationOn(rig)).toBe('another');
+      expect(reservationOn(fixture)).toBe('another');
     }));
 });
 
@@ -153,33 +153,35 @@ describe('two drills', () => {
 const moments = ['creates a StatefulSet', 'the canary runs on', 'stops i-', 'starts i-', 'the fence is released'];
 
 it.each(moments)('a drill that a person interrupts at "%s" leaves nothing behind', (moment) =>
-  onAws(async (rig) => {
+  onAws(async (fixture) => {
     const tell = (says: string): void => {
-      if (says.includes(moment)) rig.ending.abort(new Error('interrupted'));
+      if (says.includes(moment)) fixture.ending.abort(new Error('interrupted'));
     };
-    const result = await rig.drill({}, { here: true, tell });
+    const result = await fixture.drill({}, { here: true, tell });
     expect(result).toMatchObject({ left: [] });
-    expect(rig.ending.signal.aborted, rig.progressLines.join('\n')).toBe(true);
-    rig.world.advance(60_000);
-    expectUndone(rig);
-    expect(listObjects(rig.world, 'pods').filter(({ metadata }) => metadata.name.includes('drill'))).toEqual([]);
-    expect(Object.keys(getObject(rig.world, 'nodes', rig.node)?.metadata.labels ?? {}).join()).not.toMatch(/reserved/);
+    expect(fixture.ending.signal.aborted, fixture.progressLines.join('\n')).toBe(true);
+    fixture.world.advance(60_000);
+    expectUndone(fixture);
+    expect(listObjects(fixture.world, 'pods').filter(({ metadata }) => metadata.name.includes('drill'))).toEqual([]);
+    expect(Object.keys(getObject(fixture.world, 'nodes', fixture.node)?.metadata.labels ?? {}).join()).not.toMatch(
+      /reserved/,
+    );
   }),
 );
 
 describe('a drill with installed functions', () => {
   it('waits until they release the fence if a person interrupts it', () =>
-    onAws(async (rig) => {
+    onAws(async (fixture) => {
       const tell = (says: string): void => {
-        if (says.includes('the Node is marked')) rig.ending.abort(new Error('interrupted'));
+        if (says.includes('the Node is marked')) fixture.ending.abort(new Error('interrupted'));
       };
-      const result = await rig.drill({}, { tell });
+      const result = await fixture.drill({}, { tell });
       expect(result).toMatchObject({ end: 'interrupted', left: [] });
-      expectUndone(rig);
+      expectUndone(fixture);
     }, true));
 });
 
-type Opened = Parameters<NonNullable<RigTools['spoiled']>>[0];
+type Opened = Parameters<NonNullable<FixtureTools['spoiled']>>[0];
 
 /** A cloud that accepts each start, reports `said` for a while, and leaves the machine off. */
 const acceptsAndFails =
@@ -203,28 +205,28 @@ describe('a machine that does not start again', () => {
   it.each([{ said: ['starting'] }, { said: ['starting', 'running'] }, { said: ['running', 'running'] }] as const)(
     'is in the report with the command, after the cloud accepted the start and said $said',
     ({ said }) =>
-      onAws(async (rig) => {
-        const result = await rig.drill({ timeout: 120_000 }, { spoiled: acceptsAndFails(said) });
-        expect(powerOf(rig)).toBe('stopped');
+      onAws(async (fixture) => {
+        const result = await fixture.drill({ timeout: 120_000 }, { spoiled: acceptsAndFails(said) });
+        expect(powerOf(fixture)).toBe('stopped');
         expect(result.end).not.toBe('recovered');
         expect(result.left).toContainEqual({
           says: expect.stringContaining('may be off'),
-          remedy: `aws ec2 start-instances --instance-ids ${rig.scene.spare}`,
+          remedy: `aws ec2 start-instances --instance-ids ${fixture.scene.spare}`,
         });
       }, true),
   );
 
   it('is given up after a while, and the report quotes the cloud', () =>
-    onAws(async (rig) => {
+    onAws(async (fixture) => {
       let calls = 0;
       const start = async (): Promise<void> => {
         calls += 1;
         throw new Refused('InsufficientInstanceCapacity: come back later');
       };
       const spoiled = ({ drillCloud }: Opened) => ({ drillCloud: { ...drillCloud, start } });
-      const result = await rig.drill({ timeout: 120_000 }, { spoiled });
+      const result = await fixture.drill({ timeout: 120_000 }, { spoiled });
       expect(calls).toBeLessThan(300);
-      expect(rig.progressLines.join('\n')).toMatch(/does not run yet: InsufficientInstanceCapacity/);
+      expect(fixture.progressLines.join('\n')).toMatch(/does not run yet: InsufficientInstanceCapacity/);
       expect(result).toMatchObject({ end: 'failed', says: expect.stringContaining('InsufficientInstanceCapacity') });
       const [machine, node] = result.left;
       expect(machine?.says).toMatch(/may be off.*InsufficientInstanceCapacity/);
@@ -234,7 +236,7 @@ describe('a machine that does not start again', () => {
 
 const RESERVED_LABEL = /drill-reserved-by/;
 
-const leftBehind = ({ world, node }: Rig<AwsParts>): string =>
+const leftBehind = ({ world, node }: Fixture<AwsParts>): string =>
   [
     ...Object.keys(getObject(world, 'nodes', node)?.metadata.labels ?? {}).filter((key) => RESERVED_LABEL.test(key)),
     ...listObjects(world, 'statefulsets').flatMap(({ metadata: { name } }) => (/drill/.test(name) ? name : [])),
@@ -242,7 +244,7 @@ const leftBehind = ({ world, node }: Rig<AwsParts>): string =>
 
 describe.each(['free', 'remove'] as const)('a cleanup whose request to %s fails', (call) => {
   /** Interrupts a drill early, and makes its first requests of this kind fail. */
-  const interrupted = async (rig: Rig<AwsParts>, times: number, error: CloudfenceError) => {
+  const interrupted = async (fixture: Fixture<AwsParts>, times: number, error: CloudfenceError) => {
     let calls = 0;
     const failing =
       <Args extends readonly unknown[], T>(send: (...args: Args) => Promise<T>) =>
@@ -257,32 +259,32 @@ describe.each(['free', 'remove'] as const)('a cleanup whose request to %s fails'
       return { drillCluster: { ...drillCluster, ...changed } };
     };
     const tell = (says: string): void => {
-      if (says.startsWith('the canary runs on')) rig.ending.abort(new Error('interrupted'));
+      if (says.startsWith('the canary runs on')) fixture.ending.abort(new Error('interrupted'));
     };
-    return { ...(await rig.drill({}, { tell, spoiled, drill: 'first' })), calls };
+    return { ...(await fixture.drill({}, { tell, spoiled, drill: 'first' })), calls };
   };
 
   it('is tried again if a server is busy', () =>
-    onAws(async (rig) => {
-      const result = await interrupted(rig, 20, new Throttled('too many requests'));
+    onAws(async (fixture) => {
+      const result = await interrupted(fixture, 20, new Throttled('too many requests'));
       expect(result).toMatchObject({ end: 'interrupted', left: [] });
-      expect(leftBehind(rig)).toBe('');
+      expect(leftBehind(fixture)).toBe('');
     }));
 
   it('is given up when the time of the cleanup is over', () =>
-    onAws(async (rig) => {
-      const before = rig.world.now();
-      const result = await interrupted(rig, Infinity, new Throttled('too many requests'));
+    onAws(async (fixture) => {
+      const before = fixture.world.now();
+      const result = await interrupted(fixture, Infinity, new Throttled('too many requests'));
       expect(result.left).toEqual([
         { says: expect.stringContaining('too many requests'), remedy: expect.stringContaining('kubectl') },
       ]);
-      expect(rig.world.now() - before).toBeGreaterThan(5 * 60_000);
-      expect(rig.world.now() - before).toBeLessThan(8 * 60_000);
+      expect(fixture.world.now() - before).toBeGreaterThan(5 * 60_000);
+      expect(fixture.world.now() - before).toBeLessThan(8 * 60_000);
     }));
 
   it('is not tried again if a permission is missing', () =>
-    onAws(async (rig) => {
-      const result = await interrupted(rig, Infinity, new PermissionDenied('forbidden'));
+    onAws(async (fixture) => {
+      const result = await interrupted(fixture, Infinity, new PermissionDenied('forbidden'));
       expect(result).toMatchObject({ calls: 1, left: [{ says: expect.stringContaining('forbidden') }] });
     }));
 });

@@ -4,7 +4,7 @@ import { onEvent } from '../../functions/azure/on-event.ts';
 import { replay } from '../../functions/azure/handlers.ts';
 import { webhook } from '../../functions/azure/webhook.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';
-import { change, scene } from '../sandbox/azure/azure-rig.ts';
+import { change, scene } from '../sandbox/azure/azure-runs.ts';
 import { azureInstall, cloudEvent, gridEvent, post, takeAll, type AzureInstall } from './azure-install.ts';
 
 /** A request for a dry run anywhere in a message concerns that message and no other. */

@@ -3,7 +3,7 @@ import { onEvent } from '../../functions/azure/on-event.ts';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';
 import { SANDBOX_SUBSCRIPTION } from '../../sandbox/azure-sandbox.ts';
-import { change, scene } from '../sandbox/azure/azure-rig.ts';
+import { change, scene } from '../sandbox/azure/azure-runs.ts';
 import { azureInstall } from './azure-install.ts';
 import { about, isMarked, namesMachine, sample, samplesOf } from './samples.ts';
 

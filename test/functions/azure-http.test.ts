@@ -4,7 +4,7 @@ import { webhook } from '../../functions/azure/webhook.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';
 import { diskIn } from '../../sandbox/azure/state.ts';
 import { json } from '../providers/azure/fixtures.ts';
-import { change, scene } from '../sandbox/azure/azure-rig.ts';
+import { change, scene } from '../sandbox/azure/azure-runs.ts';
 import { azureInstall, cloudEvent, gridEvent, post, takeAll, drainQueue } from './azure-install.ts';
 
 const off = () => {

@@ -20,7 +20,7 @@ import { createDoctor } from '../../kubernetes/doctor.ts';
 import { createDiagnosisReading } from '../../kubernetes/readings/diagnosis.ts';
 import { openConnection, createCluster } from '../../kubernetes/cluster.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
-import { portsOver } from '../sandbox/azure/azure-rig.ts';
+import { portsOver } from '../sandbox/azure/azure-runs.ts';
 import { credential } from '../sandbox/azure/azure-world.ts';
 
 /** A small deployed app. Its queues are lists, and its clock is that of the sandbox. */

@@ -10,7 +10,7 @@ import { diskIn, machineIn } from '../../sandbox/azure/state.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import type { AzureWorld } from '../../sandbox/azure-sandbox.ts';
 import { memoryKeeper } from '../incidents/memory-keeper.ts';
-import { change, scene } from '../sandbox/azure/azure-rig.ts';
+import { change, scene } from '../sandbox/azure/azure-runs.ts';
 import {
   azureInstall,
   cloudEvent,

@@ -8,7 +8,7 @@ import { MAX_ATTEMPTS } from '../../functions/acknowledge.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';
-import { change, scene as azureScene } from '../sandbox/azure/azure-rig.ts';
+import { change, scene as azureScene } from '../sandbox/azure/azure-runs.ts';
 import { stopMachine, stopped } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
 import { azureInstall, post, takeAll } from './azure-install.ts';

@@ -12,7 +12,7 @@ import { viewDisks } from '../../providers/aws/disks.ts';
 import { apiOf, type AwsWorld, SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
 import { memoryKeeper, type MemoryKeeper } from '../incidents/memory-keeper.ts';
-import { clientsOver, portsOver } from '../simulation/rig.ts';
+import { clientsOver, portsOver } from '../simulation/ports.ts';
 
 /** A small deployed function. Its queues are lists, and its clock is that of the sandbox. */
 export interface Install {

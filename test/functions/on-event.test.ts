@@ -16,7 +16,7 @@ import { addInstance, shutdownTakes } from '../../sandbox/ec2/scenario.ts';
 import { attacherDown, startMachine, stopMachine, stopped, terminated } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
 import { diedAfterMark } from '../simulation/walk.ts';
-import { clusterOver, portsOver } from '../simulation/rig.ts';
+import { clusterOver, portsOver } from '../simulation/ports.ts';
 import { never } from '../sandbox/in-process.ts';
 import { again, batchOf, installOver, stateChange, type Install } from './install.ts';
 

@@ -5,7 +5,7 @@ import { joined } from '../../incidents/join.ts';
 import { incidentOfRun, type Occasion, emptyRunLog, logged } from '../../incidents/of-run.ts';
 import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import type { Incident as Scene } from '../simulation/incidents.ts';
-import { freshRun, portsOver, type Wanted } from '../simulation/rig.ts';
+import { freshRun, portsOver, type Wanted } from '../simulation/ports.ts';
 
 /** A run in the sandbox, and what it shows of an incident. */
 

@@ -10,7 +10,7 @@ import { incidentOfRun, emptyRunLog } from '../../incidents/of-run.ts';
 import { type Aftermath, isWatched, withAftermath } from '../../incidents/watch.ts';
 import { attachment, cluster, node, NOW, volume } from '../fencing/view-builder.ts';
 import { stopped } from '../simulation/incidents.ts';
-import { freshRun, portsOver } from '../simulation/rig.ts';
+import { freshRun, portsOver } from '../simulation/ports.ts';
 import { memoryKeeper } from './memory-keeper.ts';
 import { record, sweepOccasion } from './recorded.ts';
 

@@ -7,8 +7,8 @@ import type { ClusterWorld } from '../../sandbox/cluster/cluster-world.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { nodeNameOf as azureNodeOf } from '../../sandbox/scenes/azure-database.ts';
 import { nodeNameOf as gceNodeOf } from '../../sandbox/scenes/gce-database.ts';
-import { portsOver as azurePorts, scene as azureScene } from './azure/azure-rig.ts';
-import { portsOver as gcePorts, scene as gceScene } from './gce/gce-rig.ts';
+import { portsOver as azurePorts, scene as azureScene } from './azure/azure-runs.ts';
+import { portsOver as gcePorts, scene as gceScene } from './gce/gce-runs.ts';
 
 /** Nothing on a Node names its machine any more, and our taint of another boot is still there. */
 

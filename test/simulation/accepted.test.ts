@@ -7,7 +7,7 @@ import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { fence } from './ends.ts';
 import { startMachine, stopMachine, stopped, UNTIL_STOPPED_MS, type Incident } from './incidents.ts';
-import { portsOver } from './rig.ts';
+import { portsOver } from './ports.ts';
 import { thaw, walk } from './walk.ts';
 
 /** A person ends a fence with `release --accept`, on a laptop that sleeps in the middle of it. */

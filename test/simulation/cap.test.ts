@@ -12,7 +12,7 @@ import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { listObjects, getObject } from '../../sandbox/cluster/get-objects.ts';
 import { startMachine, stopMachine } from './incidents.ts';
-import { freshRun, portsOver } from './rig.ts';
+import { freshRun, portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 import { stepOn } from './walk.ts';
 import { allOff, byEvents, fenceOne, freshId, MINUTE, momentOf, nodeOf, terminateMachine, type Zone } from './zone.ts';

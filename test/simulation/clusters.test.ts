@@ -5,7 +5,7 @@ import { run } from '../../fencing/loop/run.ts';
 import { createAwsSandbox, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { stopped } from './incidents.ts';
-import { clusterOver, freshRun, portsOver } from './rig.ts';
+import { clusterOver, freshRun, portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 
 /** One configuration with several clusters. The tag of the instance selects one, or else each is asked. */

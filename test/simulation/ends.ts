@@ -2,7 +2,7 @@ import { run } from '../../fencing/loop/run.ts';
 import type { Outcome } from '../../fencing/model/outcome.ts';
 import type { Incident } from './incidents.ts';
 import { attacherDown, comingBack, crowded, forgotten, nodeGone, stopped, terminated } from './incidents.ts';
-import { freshRun, portsOver, type Wanted } from './rig.ts';
+import { freshRun, portsOver, type Wanted } from './ports.ts';
 
 /** What happens after the last run: Kubernetes attaches, starts, and cleans up. */
 export const AFTERMATH_MS = 300_000;

@@ -5,7 +5,7 @@ import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import type { DatabaseScene } from '../../sandbox/scenes/ec2-database.ts';
 import { AFTERMATH_MS, incidents } from './ends.ts';
 import { attacherDown, crowded, nodeGone, startMachine, stopped, stopMachine, terminated } from './incidents.ts';
-import { freshRun, portsOver } from './rig.ts';
+import { freshRun, portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 import { someOf } from '../thorough.ts';
 import { stepOn, thaw, walk, type CommandMoment } from './walk.ts';

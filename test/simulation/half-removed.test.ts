@@ -9,7 +9,7 @@ import type { NodeObject } from '../../sandbox/cluster/objects.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { fence } from './ends.ts';
 import { stage, startMachine, stopMachine, stopped, UNTIL_STOPPED_MS, type Incident } from './incidents.ts';
-import { portsOver } from './rig.ts';
+import { portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 

@@ -9,7 +9,7 @@ import type { NodeObject } from '../../sandbox/cluster/objects.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { AFTERMATH_MS, fence } from './ends.ts';
 import { type Incident, stopped } from './incidents.ts';
-import { freshRun, portsOver } from './rig.ts';
+import { freshRun, portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 

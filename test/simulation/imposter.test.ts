@@ -12,7 +12,7 @@ import { addVolume } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
 import { addMachine } from '../../sandbox/scenes/ec2-database.ts';
 import { stopMachine } from './incidents.ts';
-import { portsOver } from './rig.ts';
+import { portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 
 /**

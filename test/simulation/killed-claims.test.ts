@@ -5,7 +5,7 @@ import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject, listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { ATTACHED_NODE_ID, FENCED_LABEL } from '../../kubernetes/names.ts';
-import { freshRun, portsOver } from './rig.ts';
+import { freshRun, portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 import { walk, type CommandMoment } from './walk.ts';
 import { allOff, fenceOne, freshId, MINUTE, nodeOf, terminateMachine, type Zone } from './zone.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AFTERMATH_MS, incidents } from './ends.ts';
-import { freshRun, portsOver } from './rig.ts';
+import { freshRun, portsOver } from './ports.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { stateOf } from './state.ts';
 import { someOf } from '../thorough.ts';

@@ -3,7 +3,7 @@ import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { json } from '../../sandbox/cluster/api/wire.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { listObjects } from '../../sandbox/cluster/get-objects.ts';
-import type { Troubles } from './rig.ts';
+import type { Troubles } from './ports.ts';
 import { stateOf } from './state.ts';
 import { allOff, byEvents, fenceOne, MINUTE } from './zone.ts';
 

@@ -9,7 +9,7 @@ import { json, type ApiRequest } from '../../sandbox/cluster/api/wire.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { startMachine, type Incident } from './incidents.ts';
-import { portsOver, type Troubles } from './rig.ts';
+import { portsOver, type Troubles } from './ports.ts';
 import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 

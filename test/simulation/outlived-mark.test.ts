@@ -12,7 +12,7 @@ import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { fence } from './ends.ts';
 import { startMachine, stopMachine, stopped, type Incident } from './incidents.ts';
-import { freshRun, portsOver, type Troubles } from './rig.ts';
+import { freshRun, portsOver, type Troubles } from './ports.ts';
 import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 

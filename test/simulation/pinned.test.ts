@@ -13,7 +13,7 @@ import { addVolume } from '../../sandbox/ec2/scenario.ts';
 import { terminate } from '../../sandbox/ec2/instances.ts';
 import { AFTERMATH_MS, fence } from './ends.ts';
 import { stage, stopMachine, UNTIL_STOPPED_MS, type Incident } from './incidents.ts';
-import { freshRun, portsOver } from './rig.ts';
+import { freshRun, portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 
 /**

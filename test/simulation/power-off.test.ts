@@ -17,7 +17,7 @@ import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { addMachine, databaseOnTwoNodes } from '../../sandbox/scenes/ec2-database.ts';
 import { AFTERMATH_MS, fence } from './ends.ts';
 import { stopMachine, type Incident } from './incidents.ts';
-import { clusterOver, freshRun, portsOver } from './rig.ts';
+import { clusterOver, freshRun, portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 
 /** A machine that runs while its Node is out of reach is not off. The policy decides what happens. */

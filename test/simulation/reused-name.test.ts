@@ -4,7 +4,7 @@ import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { listObjects, getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { attacherDown } from './incidents.ts';
-import { freshRun, portsOver } from './rig.ts';
+import { freshRun, portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 
 const remove = (world: ReturnType<typeof attacherDown>['world'], kind: 'nodes' | 'leases', name: string): void => {

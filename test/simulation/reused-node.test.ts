@@ -9,7 +9,7 @@ import { run } from '../../fencing/loop/run.ts';
 import { startRun } from '../../fencing/loop/state.ts';
 import { fence } from './ends.ts';
 import { stage, stopped, terminated, type Incident } from './incidents.ts';
-import { portsOver } from './rig.ts';
+import { portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 import { diedMarking, driverRegisters, livingPod, takeOver } from './taken-over.ts';
 

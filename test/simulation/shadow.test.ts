@@ -11,7 +11,7 @@ import { settle } from '../../sandbox/cluster/settle.ts';
 import { getObject, listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { fence, incidents } from './ends.ts';
 import { comingBack, stage, startMachine, stopMachine, stopped, UNTIL_STOPPED_MS, type Incident } from './incidents.ts';
-import { portsOver } from './rig.ts';
+import { portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { crowded, startMachine } from './incidents.ts';
-import { freshRun, portsOver, slowOrders } from './rig.ts';
+import { freshRun, portsOver, slowOrders } from './ports.ts';
 import { someOf } from '../thorough.ts';
 import { thaw, walk } from './walk.ts';
 

@@ -11,7 +11,7 @@ import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { addMachine, databaseOnTwoNodes } from '../../sandbox/scenes/ec2-database.ts';
 import { fence } from './ends.ts';
 import type { Incident } from './incidents.ts';
-import { freshRun, portsOver } from './rig.ts';
+import { freshRun, portsOver } from './ports.ts';
 import { stepOn, walk, type CommandMoment } from './walk.ts';
 
 /** EC2 stops a machine by itself and gives no time. The shutdown hangs, and no run lasts for ten minutes. */

@@ -8,7 +8,7 @@ import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { AFTERMATH_MS, fence } from './ends.ts';
 import { attacherDown, crowded, startMachine, stopped } from './incidents.ts';
-import { freshRun, portsOver, type Troubles } from './rig.ts';
+import { freshRun, portsOver, type Troubles } from './ports.ts';
 import { stateOf } from './state.ts';
 import { diedAfterMark, walk } from './walk.ts';
 

@@ -17,7 +17,7 @@ import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
 import { addMachine, databaseOnTwoNodes } from '../../sandbox/scenes/ec2-database.ts';
 import { AFTERMATH_MS } from './ends.ts';
 import { nodeGone, startMachine, stopMachine, stopped, type Incident } from './incidents.ts';
-import { clusterOver, portsOver } from './rig.ts';
+import { clusterOver, portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 import { diedAfterMark } from './walk.ts';
 

@@ -6,7 +6,7 @@ import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addInstance } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import type { Incident } from './incidents.ts';
-import { freshRun, portsOver } from './rig.ts';
+import { freshRun, portsOver } from './ports.ts';
 import { walk } from './walk.ts';
 
 /**

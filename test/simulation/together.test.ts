@@ -5,7 +5,7 @@ import { nextCommand } from '../../fencing/loop/next-command.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { AFTERMATH_MS } from './ends.ts';
 import { crowded, stopped, terminated } from './incidents.ts';
-import { freshRun, portsOver } from './rig.ts';
+import { freshRun, portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 import { runsOf } from '../thorough.ts';
 import { stepOn } from './walk.ts';

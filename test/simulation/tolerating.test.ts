@@ -5,7 +5,7 @@ import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { fence } from './ends.ts';
 import { stopped, type Incident } from './incidents.ts';
-import { portsOver } from './rig.ts';
+import { portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';

@@ -11,7 +11,7 @@ import { addVolume } from '../../sandbox/ec2/scenario.ts';
 import { volumeIn } from '../../sandbox/ec2/state.ts';
 import { addMachine } from '../../sandbox/scenes/ec2-database.ts';
 import { stopMachine } from './incidents.ts';
-import { clusterOver, portsOver } from './rig.ts';
+import { clusterOver, portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 
 /** An unexpected error ends the run of one machine, and nothing else. */

@@ -15,7 +15,7 @@ import { addVolume } from '../../sandbox/ec2/scenario.ts';
 import { databaseOnTwoNodes, type DatabaseScene } from '../../sandbox/scenes/ec2-database.ts';
 import { ec2WorldOf } from '../providers/aws/another-world.ts';
 import { credentials } from '../sandbox/ec2/ec2-world.ts';
-import { freshRun, portsOver } from './rig.ts';
+import { freshRun, portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 
 /**

@@ -5,7 +5,7 @@ import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { change, plainStop, stopByUser } from '../../sandbox/ec2/instances.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { stage, startMachine, UNTIL_STOPPED_MS, type Incident } from './incidents.ts';
-import { portsOver } from './rig.ts';
+import { portsOver } from './ports.ts';
 import { thaw, walk } from './walk.ts';
 
 /** A person vouches that a hibernated machine stays off, in a process that is frozen while the machine resumes. */

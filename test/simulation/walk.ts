@@ -6,7 +6,7 @@ import { executeCommand, run } from '../../fencing/loop/run.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { stopped, type Incident } from './incidents.ts';
-import { freshRun, portsOver, type Troubles } from './rig.ts';
+import { freshRun, portsOver, type Troubles } from './ports.ts';
 
 /** The moment before one command: what the run knew, and a copy of the world. */
 export interface CommandMoment {

@@ -9,7 +9,7 @@ import { addVolume } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
 import { addMachine } from '../../sandbox/scenes/ec2-database.ts';
 import { stopMachine } from './incidents.ts';
-import { freshRun, portsOver, type Troubles } from './rig.ts';
+import { freshRun, portsOver, type Troubles } from './ports.ts';
 
 /** A whole zone whose machines go off at the same time. */
 

@@ -6,7 +6,7 @@ import { shutdownTakes } from '../../../sandbox/azure/scenario.ts';
 import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { azureInstall, gridEvent, takeAll } from '../../functions/azure-install.ts';
-import { change, scene } from '../../sandbox/azure/azure-rig.ts';
+import { change, scene } from '../../sandbox/azure/azure-runs.ts';
 import { functionsContract, type OpenFunctions } from './functions-contract.ts';
 
 /** A message that failed goes back into the queue, in an envelope with a count. */

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openLiveSandbox, type LiveSandbox } from '../../cli/live-sandbox.ts';
 import { runCli } from '../../cli/run-cli.ts';
-import { portsOver } from '../../simulation/rig.ts';
+import { portsOver } from '../../simulation/ports.ts';
 import { keepers, type KeeperHarness } from './stand-ins.ts';
 
 /** `doctor --test-event` sends an event to the entrance of an install, and waits for its arrival. */

@@ -23,7 +23,7 @@ import { underlyingEc2 } from '../../../sandbox/ec2/underlying-cloud.ts';
 import { addMachine } from '../../../sandbox/scenes/ec2-database.ts';
 import type { UnderlyingCloud } from '../../../sandbox/underlying-cloud.ts';
 import { createWorld } from '../../../sandbox/world.ts';
-import { portsOver } from '../../simulation/rig.ts';
+import { portsOver } from '../../simulation/ports.ts';
 import type { Participants } from './participants.ts';
 import { standingIn } from './lines.ts';
 import { recordWrites } from './recorder.ts';

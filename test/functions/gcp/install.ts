@@ -12,7 +12,7 @@ import type { OutgoingMessage } from '../../../providers/gcp/publish.ts';
 import { apiOf, SANDBOX_PROJECT, type WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
 import { inProcessFetch, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import type { KeyServer } from '../../providers/gcp/key-server.ts';
-import { portsOver } from '../../sandbox/gce/gce-rig.ts';
+import { portsOver } from '../../sandbox/gce/gce-runs.ts';
 import { clusterIn, never } from '../../sandbox/in-process.ts';
 
 /**

@@ -8,7 +8,7 @@ import type { ApiRequest, ApiResponse } from '../../../sandbox/cluster/api/wire.
 import { databaseOnTwoNodes } from '../../../sandbox/scenes/ec2-database.ts';
 import { batchOf, installOver, stateChange } from '../../functions/install.ts';
 import { startMachine, stopMachine } from '../../simulation/incidents.ts';
-import { clusterOver } from '../../simulation/rig.ts';
+import { clusterOver } from '../../simulation/ports.ts';
 import { diedAfterMark } from '../../simulation/walk.ts';
 import { type Damage, damaged, decoded } from '../damage.ts';
 import type { Reader, Reading } from '../judge.ts';

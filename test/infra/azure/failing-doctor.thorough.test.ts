@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { PermissionDenied } from '../../../fencing/model/errors.ts';
 import { doctor } from '../../../functions/azure/handlers.ts';
 import { azureInstall, post } from '../../functions/azure-install.ts';
-import { scene } from '../../sandbox/azure/azure-rig.ts';
+import { scene } from '../../sandbox/azure/azure-runs.ts';
 import { openService, type PackagedService } from '../packaged-service.ts';
 import { deployingAt, packaged } from './installed.ts';
 import { openManagement, type Management } from './management.ts';

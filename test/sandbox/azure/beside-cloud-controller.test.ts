@@ -7,7 +7,7 @@ import { AZURE_DISK } from '../../../sandbox/azure-sandbox.ts';
 import { addBarePod, addBoundClaim } from '../../../sandbox/cluster/fixtures.ts';
 import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
-import { change, react, scene } from './azure-rig.ts';
+import { change, react, scene } from './azure-runs.ts';
 
 /**
  * The cloud controller of Azure itself sets and removes the out-of-service taint with NoExecute. Ours has NoSchedule.

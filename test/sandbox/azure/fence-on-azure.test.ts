@@ -5,7 +5,7 @@ import { addMachine, stopGuest } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
 import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { addNodeOf, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
-import { change, react, scene, sweepOnce } from './azure-rig.ts';
+import { change, react, scene, sweepOnce } from './azure-runs.ts';
 
 const holderOf = (world: AzureWorld, disk: string): string | null =>
   diskIn(world, disk)?.attachments[0]?.machine ?? null;

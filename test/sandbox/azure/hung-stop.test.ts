@@ -8,7 +8,7 @@ import { settle } from '../../../sandbox/cluster/settle.ts';
 import { listObjects, getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { write } from '../../../sandbox/history.ts';
 import { addNodeOf, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
-import { change, react, scene, sweepOnce } from './azure-rig.ts';
+import { change, react, scene, sweepOnce } from './azure-runs.ts';
 
 /** Azure never says since when a machine has been stopping, and no run lasts for ten minutes. */
 

@@ -9,7 +9,7 @@ import { diskIn, disksOf } from '../../../sandbox/azure/state.ts';
 import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { write } from '../../../sandbox/history.ts';
 import { nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
-import { change, react, scene } from './azure-rig.ts';
+import { change, react, scene } from './azure-runs.ts';
 
 /**
  * A machine whose OS disk ARM does not show, because it is unmanaged or on the host. Only the time of its last

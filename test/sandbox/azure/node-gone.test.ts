@@ -9,7 +9,7 @@ import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
 import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
 import { listObjects, getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { addNodeOf, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
-import { change, portsOver, react, scene } from './azure-rig.ts';
+import { change, portsOver, react, scene } from './azure-runs.ts';
 
 /** Attachments of the driver of Azure name only the Node. If the Node is gone, only the disks show their machine. */
 

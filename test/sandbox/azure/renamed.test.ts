@@ -4,7 +4,7 @@ import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { machineIn } from '../../../sandbox/azure/state.ts';
 import { AZURE_DISK } from '../../../sandbox/azure-sandbox.ts';
 import { nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
-import { react, scene, sweepOnce } from './azure-rig.ts';
+import { react, scene, sweepOnce } from './azure-runs.ts';
 
 /**
  * A healthy machine has registered under another Node name, and the cloud controller has not initialized that Node yet:

@@ -7,7 +7,7 @@ import { start, suspend } from '../../../sandbox/gce/instances.ts';
 import { deleteInstance, preempt, recreate, stopGuest } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn } from '../../../sandbox/gce/state.ts';
 import { nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
-import { react as fence, scene as stage } from './gce-rig.ts';
+import { react as fence, scene as stage } from './gce-runs.ts';
 import { MINUTE } from './gce-world.ts';
 
 const podRunsOn = (world: WholeGceWorld) => {

@@ -7,7 +7,7 @@ import type { WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
 import { deleteInstance, recreate, stopGuest } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn } from '../../../sandbox/gce/state.ts';
 import { nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
-import { portsOver, react, scene } from './gce-rig.ts';
+import { portsOver, react, scene } from './gce-runs.ts';
 import { MINUTE } from './gce-world.ts';
 
 /**

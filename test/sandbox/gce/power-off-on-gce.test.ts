@@ -7,7 +7,7 @@ import { change, stop } from '../../../sandbox/gce/instances.ts';
 import { addLocalSsd, shutdownTakes } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn } from '../../../sandbox/gce/state.ts';
 import { addMachine, nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
-import { portsOver, react, scene } from './gce-rig.ts';
+import { portsOver, react, scene } from './gce-runs.ts';
 import { MINUTE } from './gce-world.ts';
 
 /**

@@ -11,7 +11,7 @@ import { start } from '../../../sandbox/gce/instances.ts';
 import { deleteInstance, recreate, stopGuest } from '../../../sandbox/gce/scenario.ts';
 import { diskIn, instanceIn } from '../../../sandbox/gce/state.ts';
 import { nodeNameOf } from '../../../sandbox/scenes/gce-database.ts';
-import { portsOver, scene } from './gce-rig.ts';
+import { portsOver, scene } from './gce-runs.ts';
 import { MINUTE } from './gce-world.ts';
 
 /** An instance is deleted while our mark is set, and another one is created with its name. Its Node stays. */

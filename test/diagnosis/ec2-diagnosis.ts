@@ -4,9 +4,9 @@ import { apiOf, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject, listObjects } from '../../sandbox/cluster/get-objects.ts';
 import type { PodObject, Resource, Resources } from '../../sandbox/cluster/objects.ts';
-import { clientsOver, portsOver, type Troubles } from '../simulation/rig.ts';
+import { clientsOver, portsOver, type Troubles } from '../simulation/ports.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
-import { type Diagnosed, diagnoseWith, toolsWith } from './any-rig.ts';
+import { type Diagnosed, diagnoseWith, toolsWith } from './sandbox-diagnosis.ts';
 
 /** A diagnosis of an EC2 sandbox. */
 

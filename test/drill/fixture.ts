@@ -22,28 +22,28 @@ import type { World } from '../../sandbox/world.ts';
 const NIGHT = Date.UTC(2026, 0, 5, 3);
 
 /** What a test changes in the tools of a drill. */
-export type RigTools = Partial<DrillTools> & {
+export type FixtureTools = Partial<DrillTools> & {
   readonly here?: boolean;
   readonly spoiled?: (opened: Pick<DrillTools, 'cloud' | 'drillCloud' | 'drillCluster'>) => Partial<DrillTools>;
 };
 
-export interface Rig<P extends ClusterParts> {
+export interface Fixture<P extends ClusterParts> {
   readonly world: World<P>;
   readonly scene: Scene;
   /** The Node of the drill: the one without the database. */
   readonly node: string;
   readonly progressLines: readonly string[];
   readonly ending: AbortController;
-  readonly drill: (changed?: Partial<DrillOptions>, tools?: RigTools) => Promise<DrillResult>;
+  readonly drill: (changed?: Partial<DrillOptions>, tools?: FixtureTools) => Promise<DrillResult>;
   readonly cluster: { readonly name: string };
   /** Changes the Node as an administrator does. */
   readonly label: (labels: Readonly<Record<string, string>>) => void;
 }
 
-/** How the rig reaches the cloud with the credentials of a person. */
+/** How the fixture reaches the cloud with the credentials of a person. */
 export type OpenDrillCloud = (url: string) => Promise<DrillCloud>;
 
-interface RigOptions<P extends ClusterParts> {
+interface FixtureOptions<P extends ClusterParts> {
   readonly demoCloud: DemoCloud<P>;
   readonly drillCloud: OpenDrillCloud;
   /** Whether functions are installed that react to events. */
@@ -69,10 +69,10 @@ const worldFor = <P extends ClusterParts>(demoCloud: DemoCloud<P>) => {
 
 const never = (): AbortSignal => new AbortController().signal;
 
-/** Runs `work` with a rig, and then closes everything. */
-export const withRig = async <P extends ClusterParts>(
-  { demoCloud, drillCloud, installed = true }: RigOptions<P>,
-  work: (rig: Rig<P>) => Promise<void>,
+/** Runs `work` with a fixture, and then closes everything. */
+export const withFixture = async <P extends ClusterParts>(
+  { demoCloud, drillCloud, installed = true }: FixtureOptions<P>,
+  work: (fixture: Fixture<P>) => Promise<void>,
 ): Promise<void> => {
   const { world, scene, node } = worldFor(demoCloud);
   const turns = createCallSchedule(world.now, (at) => world.advance(Math.max(0, at - world.now())));
@@ -101,7 +101,7 @@ export const withRig = async <P extends ClusterParts>(
     signal: ending.signal,
     observe: () => undefined,
   };
-  const drill: Rig<P>['drill'] = async (changed = {}, { here = false, spoiled, ...tools } = {}) => {
+  const drill: Fixture<P>['drill'] = async (changed = {}, { here = false, spoiled, ...tools } = {}) => {
     const parts = {
       openedCloud: { drill: () => drillCloud(servers.cloud.url) },
       openClusters: [{ cluster, connection: async () => connection }],
