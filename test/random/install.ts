@@ -11,7 +11,7 @@ import type { TimeLimit } from '../../functions/invocation.ts';
 import { sweep } from '../../functions/sweep.ts';
 import { clusterFromConnection } from '../../kubernetes/cluster.ts';
 import { connect, type Served } from './api-server.ts';
-import type { Dice } from './dice.ts';
+import type { SeededRandom } from './seeded-random.ts';
 import type { Engine } from './engine.ts';
 import { deliverTo } from './handlers.ts';
 import type { CloudName } from './machines.ts';
@@ -61,7 +61,7 @@ interface Host {
 
 export interface InstallOptions {
   readonly engine: Engine;
-  readonly dice: Dice;
+  readonly random: SeededRandom;
   readonly network: Network;
   readonly served: Served;
   readonly policy: Policy;
@@ -98,7 +98,7 @@ const POLL_MS = { least: 20, most: 500 } as const;
 export const CLUSTER = 'simulated';
 
 export const createInstall = (options: InstallOptions): Install => {
-  const { engine, dice, network, served, policy, maxSkew, cloudFor, log, fail } = options;
+  const { engine, random, network, served, policy, maxSkew, cloudFor, log, fail } = options;
   const queue: Waiting[] = [];
   const deadLetters: DeadLetter[] = [];
   const sweeps: { began: number; ended: number; undisturbed: boolean }[] = [];
@@ -108,7 +108,7 @@ export const createInstall = (options: InstallOptions): Install => {
 
   const send = (body: string, delayMs = 0): void => {
     queue.push({ id: (ids += 1), body, visibleAt: engine.now() + delayMs, receives: 0 });
-    engine.after(delayMs + dice.between(POLL_MS.least, POLL_MS.most), poll);
+    engine.after(delayMs + random.between(POLL_MS.least, POLL_MS.most), poll);
   };
   const bury = (letter: DeadLetter): void => {
     options.buried(letter);
@@ -142,12 +142,12 @@ export const createInstall = (options: InstallOptions): Install => {
     },
     formatMeasurements: () => ({}),
     newRunId: () => `run${(ids += 1)}`,
-    chance: () => dice.between(0, 1_000) / 1_000,
+    chance: () => random.between(0, 1_000) / 1_000,
     log,
   });
   const clusterFor = (process: Process): Cluster => {
     const over = (tag: unknown) =>
-      clusterFromConnection(CLUSTER, connect(served, network, process, tag), dice.roll, options.entriesKept);
+      clusterFromConnection(CLUSTER, connect(served, network, process, tag), random.next, options.entriesKept);
     // One for all its runs, so that they write their fences to the ledger together.
     const cluster = over(null);
     const changed = {
@@ -164,8 +164,8 @@ export const createInstall = (options: InstallOptions): Install => {
   /** Processes that wait for their next invocation. They keep what they have opened. */
   const idle: Host[] = [];
   const startHost = (): Host => {
-    const skew = dice.between(-maxSkew, maxSkew);
-    const process = startProcess(engine, `process ${(ids += 1)}`, { skew, monoOffset: dice.between(0, 1_000_000) });
+    const skew = random.between(-maxSkew, maxSkew);
+    const process = startProcess(engine, `process ${(ids += 1)}`, { skew, monoOffset: random.between(0, 1_000_000) });
     return { process, dependencies: dependenciesOf(process) };
   };
 
@@ -206,7 +206,7 @@ export const createInstall = (options: InstallOptions): Install => {
   };
   const receive = (): readonly Waiting[] => {
     const visible = queue.filter(({ visibleAt }) => visibleAt <= engine.now());
-    const batch = visible.slice(0, options.fillsBatches === true ? BATCH : dice.between(1, BATCH));
+    const batch = visible.slice(0, options.fillsBatches === true ? BATCH : random.between(1, BATCH));
     for (const message of batch) {
       message.receives += 1;
       message.visibleAt = engine.now() + VISIBILITY_MS;

@@ -17,7 +17,7 @@ import {
   withTaints,
 } from './cluster-objects.ts';
 import { driverOf, nodeIdOf, numericIdOf, providerIdOf, systemUuidOf, volumeNameOf } from './names.ts';
-import type { Dice } from './dice.ts';
+import type { SeededRandom } from './seeded-random.ts';
 import type { Engine } from './engine.ts';
 import { type Disk, type Fleet, isGone, isOff, isUp, type Machine, renewedAt } from './machines.ts';
 import { EPOCH } from './process.ts';
@@ -63,7 +63,7 @@ export interface Cluster {
 
 interface Surroundings {
   readonly engine: Engine;
-  readonly dice: Dice;
+  readonly random: SeededRandom;
   readonly fleet: Fleet;
   readonly workloads: readonly Workload[];
   readonly cloudControllerDeletes: boolean;
@@ -104,7 +104,13 @@ export const podKey = (name: string): string => keyIn(NAMESPACE, name);
 const claimOf = (workload: Workload): string => `data-${workload.name}`;
 export const handleKey = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
-export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControllerDeletes }: Surroundings): Cluster => {
+export const createKubernetes = ({
+  engine,
+  random,
+  fleet,
+  workloads,
+  cloudControllerDeletes,
+}: Surroundings): Cluster => {
   let attacherWorks = true;
   const pending = new Set<Controller>();
   const machineOfNode = new Map<string, Machine>();
@@ -119,7 +125,7 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
     if (pending.has(controller)) return;
     pending.add(controller);
     const [least, most] = DELAYS[controller];
-    engine.after(dice.between(least, most), () => {
+    engine.after(random.between(least, most), () => {
       pending.delete(controller);
       controllers[controller]();
     });
@@ -254,7 +260,7 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
       );
       engine.after(EVICTION_MS, () => evictAt(machine, uidOf(node)));
     };
-    engine.after(dice.between(40_000, 52_000), judge);
+    engine.after(random.between(40_000, 52_000), judge);
   };
 
   const isWanted = (disk: Disk, node: string): boolean =>
@@ -277,7 +283,7 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
     machine.mounting.add(disk.id);
     putInUse(machine);
     // The kubelet has seen its pod and the attachment, and continues, whatever happens to them meanwhile.
-    engine.after(dice.between(50, 2_500), () => {
+    engine.after(random.between(50, 2_500), () => {
       if (machine.boot !== boot || !isUp(machine)) return;
       machine.mounting.delete(disk.id);
       if (disk.holder !== machine || machine.mountsFrom > engine.now()) return putInUse(machine);
@@ -363,7 +369,7 @@ export const createKubernetes = ({ engine, dice, fleet, workloads, cloudControll
           return fits && isReady(node) && taintsOf(node).length === 0;
         });
         if (fitting.length === 0) continue;
-        const node = dice.oneOf(fitting);
+        const node = random.oneOf(fitting);
         const bound = objects.pods.put(podKey(nameOf(pod)), {
           ...pod,
           spec: { containers: [], ...pod.spec, nodeName: nameOf(node) },

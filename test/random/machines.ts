@@ -1,4 +1,4 @@
-import type { Dice } from './dice.ts';
+import type { SeededRandom } from './seeded-random.ts';
 import type { Engine } from './engine.ts';
 import type { Assumption } from './network.ts';
 
@@ -123,14 +123,14 @@ export interface MachineListener {
 
 interface World {
   readonly engine: Engine;
-  readonly dice: Dice;
+  readonly random: SeededRandom;
   readonly assumption: Assumption;
   /** How long the last renewal of a Lease is on its way when the machine goes off (ms). 0 if it has arrived. */
   readonly renewalTakes: () => number;
   readonly listener: MachineListener;
 }
 
-export const createFleet = ({ engine, dice, assumption, renewalTakes, listener }: World): Fleet => {
+export const createFleet = ({ engine, random, assumption, renewalTakes, listener }: World): Fleet => {
   const machines: Machine[] = [];
   const disks = new Map<string, Disk>();
   const change: Fleet['change'] = (machine, changes) => {
@@ -174,8 +174,8 @@ export const createFleet = ({ engine, dice, assumption, renewalTakes, listener }
     listener.kubeletPosts(machine);
   };
   const guestBegins = (machine: Machine, least: { readonly post: number; readonly mount: number }): void => {
-    const postsIn = least.post + dice.between(0, 15_000);
-    const mountsIn = Math.max(postsIn, least.mount + dice.between(0, 10_000));
+    const postsIn = least.post + random.between(0, 15_000);
+    const mountsIn = Math.max(postsIn, least.mount + random.between(0, 10_000));
     machine.startedAt = engine.now();
     machine.postsAt = engine.now() + postsIn;
     machine.mountsFrom = engine.now() + mountsIn;
@@ -196,7 +196,7 @@ export const createFleet = ({ engine, dice, assumption, renewalTakes, listener }
   const gone = (machine: Machine): void => {
     guestEnds(machine, false);
     change(machine, { power: 'gone', stoppedAt: engine.now() });
-    engine.after(dice.between(200, 20_000), () => free(machine));
+    engine.after(random.between(200, 20_000), () => free(machine));
   };
   return {
     machines,
@@ -226,7 +226,7 @@ export const createFleet = ({ engine, dice, assumption, renewalTakes, listener }
         machine,
         resumes ? { post: 500, mount: 500 } : { post: assumption.bootToPost, mount: assumption.bootToMount },
       );
-      engine.after(dice.between(500, assumption.bootToPost - 1_000), () => {
+      engine.after(random.between(500, assumption.bootToPost - 1_000), () => {
         if (machine.shown.power !== 'starting') return;
         change(machine, { power: 'running' });
         listener.announces(machine);
@@ -250,7 +250,7 @@ export const createFleet = ({ engine, dice, assumption, renewalTakes, listener }
     hibernate: (machine) => {
       if (machine.shown.power !== 'running' || !machine.mayHibernate) return;
       change(machine, { power: 'stopping', byGuest: false, hibernated: true, stoppedAt: engine.now() });
-      goesDown(machine, dice.between(2_000, 20_000), () => {
+      goesDown(machine, random.between(2_000, 20_000), () => {
         guestEnds(machine, true);
         change(machine, { power: 'suspended', operatedAt: engine.now(), operations: machine.shown.operations + 1 });
       });

@@ -1,4 +1,4 @@
-import type { Dice } from './dice.ts';
+import type { SeededRandom } from './seeded-random.ts';
 import type { Engine } from './engine.ts';
 import type { Process } from './process.ts';
 
@@ -73,13 +73,13 @@ const CLIENT_TIMEOUT_MS = 10_000;
 
 interface Surroundings {
   readonly engine: Engine;
-  readonly dice: Dice;
+  readonly random: SeededRandom;
   readonly faultPeriods: readonly FaultPeriod[];
   readonly assumption: Assumption;
   readonly note: (fault: CallFault) => void;
 }
 
-export const createNetwork = ({ engine, dice, faultPeriods, assumption, note }: Surroundings): Network => {
+export const createNetwork = ({ engine, random, faultPeriods, assumption, note }: Surroundings): Network => {
   const coming = faultPeriods.toSorted((a, b) => b.from - a.from);
   let present: readonly FaultPeriod[] = [];
   const faultOf = (service: Service): CallFault | null => {
@@ -89,11 +89,11 @@ export const createNetwork = ({ engine, dice, faultPeriods, assumption, note }: 
       coming.pop();
     }
     for (const one of present)
-      if (one.service === service && now < one.until && dice.chance(one.share)) return one.fault;
+      if (one.service === service && now < one.until && random.chance(one.share)) return one.fault;
     return null;
   };
   const takes = (fault: CallFault | null): number =>
-    fault === 'slow' ? dice.between(SLOW_MS.least, SLOW_MS.most) : dice.between(QUICK_MS.least, QUICK_MS.most);
+    fault === 'slow' ? random.between(SLOW_MS.least, SLOW_MS.most) : random.between(QUICK_MS.least, QUICK_MS.most);
   const call = <T>(
     process: Process,
     { service, signal, isWrite, throttled, failed, denied, arrives }: Call<T>,
@@ -111,7 +111,7 @@ export const createNetwork = ({ engine, dice, faultPeriods, assumption, note }: 
         if (fault === 'throttled') return answer(takes(null), () => reject(throttled()));
         if (fault === 'denied') return answer(takes(null), () => reject(denied()));
         if (fault === 'server-error') return answer(takes(null), () => reject(failed()));
-        const age = fault === 'stale' ? dice.between(0, assumption.staleness) : 0;
+        const age = fault === 'stale' ? random.between(0, assumption.staleness) : 0;
         try {
           const result = arrives(age, fault === 'not-found');
           if (fault === 'answer-lost') answer(CLIENT_TIMEOUT_MS - there, () => reject(new Error('socket hang up')));

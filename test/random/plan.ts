@@ -1,5 +1,5 @@
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
-import { type Dice, diceFor } from './dice.ts';
+import { type SeededRandom, seededRandom } from './seeded-random.ts';
 import type { CloudName } from './machines.ts';
 import type { Assumption, CallFault, Service, FaultPeriod } from './network.ts';
 
@@ -84,69 +84,69 @@ const CALL_FAULTS: readonly CallFault[] = [
 ];
 const SERVICES: readonly Service[] = ['kubernetes', 'cloud', 'queue'];
 
-const assumptionOf = (dice: Dice): Assumption => {
-  const staleness = dice.oneOf([0, 1_000, 3_000]);
-  const transit = dice.oneOf([200, 1_000, 2_000]);
+const assumptionOf = (random: SeededRandom): Assumption => {
+  const staleness = random.oneOf([0, 1_000, 3_000]);
+  const transit = random.oneOf([200, 1_000, 2_000]);
   const least = staleness + 2_000 + transit;
   return {
     staleness,
     transit,
-    bootToPost: least + dice.oneOf([100, 5_000, 15_000]),
-    bootToMount: least + dice.oneOf([100, 5_000, 20_000]),
+    bootToPost: least + random.oneOf([100, 5_000, 15_000]),
+    bootToMount: least + random.oneOf([100, 5_000, 20_000]),
   };
 };
 
-const policyOf = (dice: Dice): Policy => ({
+const policyOf = (random: SeededRandom): Policy => ({
   ...defaultPolicy,
-  fenceAfter: dice.chance(0.1) ? 30_000 : 0,
-  detach: dice.oneOf(['when-stuck', 'when-stuck', 'always', 'never']),
-  deleteNode: dice.oneOf(['when-terminated', 'when-terminated', 'when-terminated', 'always', 'never']),
-  unreachable: dice.oneOf(['report', 'report', 'power-off']),
-  optOut: dice.oneOf(['pods', 'nodes', 'none']),
-  cap: dice.chance(0.3) ? defaultPolicy.cap : { share: 1, atOnce: dice.oneOf([1, 1, 0.5]) },
+  fenceAfter: random.chance(0.1) ? 30_000 : 0,
+  detach: random.oneOf(['when-stuck', 'when-stuck', 'always', 'never']),
+  deleteNode: random.oneOf(['when-terminated', 'when-terminated', 'when-terminated', 'always', 'never']),
+  unreachable: random.oneOf(['report', 'report', 'power-off']),
+  optOut: random.oneOf(['pods', 'nodes', 'none']),
+  cap: random.chance(0.3) ? defaultPolicy.cap : { share: 1, atOnce: random.oneOf([1, 1, 0.5]) },
 });
 
-const sizeOf = (dice: Dice): number => {
-  const size = dice.roll();
-  if (size < 0.8) return dice.between(2, 4);
-  return size < 0.99 ? dice.between(5, 9) : dice.between(12, 30);
+const sizeOf = (random: SeededRandom): number => {
+  const size = random.next();
+  if (size < 0.8) return random.between(2, 4);
+  return size < 0.99 ? random.between(5, 9) : random.between(12, 30);
 };
 
-const faultPeriodsOf = (dice: Dice, until: number): readonly FaultPeriod[] =>
-  Array.from({ length: dice.between(0, 4) }, () => {
-    const from = dice.between(BEGINS_AT, until);
-    const service = dice.oneOf(SERVICES);
-    const fault = dice.oneOf(
+const faultPeriodsOf = (random: SeededRandom, until: number): readonly FaultPeriod[] =>
+  Array.from({ length: random.between(0, 4) }, () => {
+    const from = random.between(BEGINS_AT, until);
+    const service = random.oneOf(SERVICES);
+    const fault = random.oneOf(
       CALL_FAULTS.filter((one) => service === 'cloud' || (one !== 'stale' && one !== 'not-found')),
     );
-    const lasts = dice.oneOf([5 * SECOND, 30 * SECOND, 2 * MINUTE]);
-    return { fault, service, from, until: Math.min(until, from + lasts), share: dice.oneOf([0.1, 0.3, 1]) };
+    const lasts = random.oneOf([5 * SECOND, 30 * SECOND, 2 * MINUTE]);
+    return { fault, service, from, until: Math.min(until, from + lasts), share: random.oneOf([0.1, 0.3, 1]) };
   });
 
 /** What happens to one machine, one event after the other. */
-const incident = (dice: Dice, machine: number, from: number, mayHibernate: boolean): readonly Planned[] => {
+const incident = (random: SeededRandom, machine: number, from: number, mayHibernate: boolean): readonly Planned[] => {
   const happenings: Planned[] = [];
   let at = from;
   const later = (most: number): number =>
-    (at += dice.oneOf([1, 3, 10, 40, 200]) * dice.between(100, Math.floor(most / 60)));
-  const takes = (): number => dice.oneOf([500, 5_000, 40_000, 700_000]);
-  const steps = dice.between(1, 4);
+    (at += random.oneOf([1, 3, 10, 40, 200]) * random.between(100, Math.floor(most / 60)));
+  const takes = (): number => random.oneOf([500, 5_000, 40_000, 700_000]);
+  const steps = random.between(1, 4);
   for (let step = 0; step < steps; step += 1) {
-    const kind = dice.roll();
+    const kind = random.next();
     if (kind < 0.4) {
-      happenings.push({ at, do: 'stop', machine, byGuest: dice.chance(0.3), takes: takes() });
-      if (dice.chance(0.6)) happenings.push({ at: later(5 * MINUTE), do: 'start', machine });
+      happenings.push({ at, do: 'stop', machine, byGuest: random.chance(0.3), takes: takes() });
+      if (random.chance(0.6)) happenings.push({ at: later(5 * MINUTE), do: 'start', machine });
     } else if (kind < 0.6) {
-      happenings.push({ at, do: 'terminate', machine, takes: dice.oneOf([500, 5_000, 40_000]) });
-      if (dice.chance(0.3)) happenings.push({ at: later(5 * MINUTE), do: 'forget-machine', machine });
-      if (dice.chance(0.5)) happenings.push({ at: later(5 * MINUTE), do: 'recreate', machine });
+      happenings.push({ at, do: 'terminate', machine, takes: random.oneOf([500, 5_000, 40_000]) });
+      if (random.chance(0.3)) happenings.push({ at: later(5 * MINUTE), do: 'forget-machine', machine });
+      if (random.chance(0.5)) happenings.push({ at: later(5 * MINUTE), do: 'recreate', machine });
     } else if (kind < 0.8) {
       happenings.push({ at, do: 'cut-off', machine });
-      if (dice.chance(0.7)) happenings.push({ at: later(5 * MINUTE), do: 'reconnect', machine });
+      if (random.chance(0.7)) happenings.push({ at: later(5 * MINUTE), do: 'reconnect', machine });
     } else if (kind < 0.9 || !mayHibernate) happenings.push({ at, do: 'reboot', machine });
     else {
       happenings.push({ at, do: 'hibernate', machine });
-      if (dice.chance(0.7)) happenings.push({ at: later(5 * MINUTE), do: 'start', machine });
+      if (random.chance(0.7)) happenings.push({ at: later(5 * MINUTE), do: 'start', machine });
     }
     later(5 * MINUTE);
   }
@@ -156,81 +156,81 @@ const incident = (dice: Dice, machine: number, from: number, mayHibernate: boole
 const PEOPLE = ['remove-taint', 'remove-fence', 'delete-node', 'foreign-taint', 'opt-out', 'opt-in'] as const;
 const CLUSTER_WIDE = ['pause', 'unpause', 'attacher-down', 'attacher-up', 'poison', 'deploy-old', 'sweep'] as const;
 
-const disturbance = (dice: Dice, machines: number, until: number): Planned => {
-  const at = dice.between(BEGINS_AT, until);
-  const kind = dice.roll();
-  if (kind < 0.35) return { at, do: 'kill', choice: dice.between(0, 20) };
+const disturbance = (random: SeededRandom, machines: number, until: number): Planned => {
+  const at = random.between(BEGINS_AT, until);
+  const kind = random.next();
+  if (kind < 0.35) return { at, do: 'kill', choice: random.between(0, 20) };
   if (kind < 0.5)
-    return { at, do: 'freeze', choice: dice.between(0, 20), ms: dice.oneOf([500, 3_000, 20_000, 50_000]) };
-  if (kind < 0.6) return { at, do: 'send-again', choice: dice.between(0, 20) };
-  if (kind < 0.8) return { at, do: dice.oneOf(PEOPLE), machine: dice.between(0, machines - 1) };
-  return { at, do: dice.oneOf(CLUSTER_WIDE) };
+    return { at, do: 'freeze', choice: random.between(0, 20), ms: random.oneOf([500, 3_000, 20_000, 50_000]) };
+  if (kind < 0.6) return { at, do: 'send-again', choice: random.between(0, 20) };
+  if (kind < 0.8) return { at, do: random.oneOf(PEOPLE), machine: random.between(0, machines - 1) };
+  return { at, do: random.oneOf(CLUSTER_WIDE) };
 };
 
 /** Plans a schedule without what `planFor` adds. */
 export const plainPlanFor = (seed: number): Plan => {
-  const dice = diceFor(seed, 'plan');
-  const machines = sizeOf(dice);
-  const mixed = dice.chance(0.25);
-  const home = dice.oneOf<CloudName>(['aws', 'azure', 'gcp']);
+  const random = seededRandom(seed, 'plan');
+  const machines = sizeOf(random);
+  const mixed = random.chance(0.25);
+  const home = random.oneOf<CloudName>(['aws', 'azure', 'gcp']);
   const clouds = Array.from({ length: machines }, () =>
-    mixed ? dice.oneOf<CloudName>(['aws', 'azure', 'gcp']) : home,
+    mixed ? random.oneOf<CloudName>(['aws', 'azure', 'gcp']) : home,
   );
-  const mayHibernate = clouds.map(() => dice.chance(0.15));
-  const until = BEGINS_AT + (dice.chance(0.8) ? dice.between(2, 5) : dice.between(6, 15)) * MINUTE;
-  const struck = Math.max(1, Math.min(machines, dice.oneOf([1, 1, 2, Math.ceil(machines / 2)])));
-  const together = dice.chance(0.4);
-  const begin = dice.between(BEGINS_AT, BEGINS_AT + MINUTE);
+  const mayHibernate = clouds.map(() => random.chance(0.15));
+  const until = BEGINS_AT + (random.chance(0.8) ? random.between(2, 5) : random.between(6, 15)) * MINUTE;
+  const struck = Math.max(1, Math.min(machines, random.oneOf([1, 1, 2, Math.ceil(machines / 2)])));
+  const together = random.chance(0.4);
+  const begin = random.between(BEGINS_AT, BEGINS_AT + MINUTE);
   const incidents = Array.from({ length: struck }, (_, at) => {
-    const from = together ? begin + dice.between(0, 3_000) : dice.between(BEGINS_AT, until - MINUTE);
-    return incident(dice, at, from, mayHibernate[at] ?? false);
+    const from = together ? begin + random.between(0, 3_000) : random.between(BEGINS_AT, until - MINUTE);
+    return incident(random, at, from, mayHibernate[at] ?? false);
   }).flat();
-  const disturbances = Array.from({ length: dice.between(0, 8) }, () => disturbance(dice, struck, until));
+  const disturbances = Array.from({ length: random.between(0, 8) }, () => disturbance(random, struck, until));
   return {
     seed,
     home,
     clouds,
     mayHibernate,
-    databases: dice.between(1, Math.max(1, Math.ceil(machines * 0.8))),
-    stateless: dice.between(0, 2),
-    policy: policyOf(dice),
-    assumption: assumptionOf(dice),
-    maxSkew: dice.oneOf([0, 1_000, 5_000]),
+    databases: random.between(1, Math.max(1, Math.ceil(machines * 0.8))),
+    stateless: random.between(0, 2),
+    policy: policyOf(random),
+    assumption: assumptionOf(random),
+    maxSkew: random.oneOf([0, 1_000, 5_000]),
     worseClocks: 1,
     lateRenewals: 0,
-    cloudControllerDeletes: dice.chance(0.3),
-    lostEvents: dice.oneOf([0, 0.3, 1]),
-    doubledEvents: dice.oneOf([0, 0.3]),
+    cloudControllerDeletes: random.chance(0.3),
+    lostEvents: random.oneOf([0, 0.3, 1]),
+    doubledEvents: random.oneOf([0, 0.3]),
     sweepEvery: 5 * MINUTE,
     until,
     happenings: [...incidents, ...disturbances].filter(({ at }) => at < until).sort((a, b) => a.at - b.at),
-    faultPeriods: faultPeriodsOf(dice, until),
+    faultPeriods: faultPeriodsOf(random, until),
   };
 };
 
 /** What a person does who watches a fence, and who looks for a moment. */
-const watcher = (dice: Dice, machine: number, until: number): Planned => {
-  const at = dice.between(BEGINS_AT, until);
-  const kind = dice.roll();
+const watcher = (random: SeededRandom, machine: number, until: number): Planned => {
+  const at = random.between(BEGINS_AT, until);
+  const kind = random.next();
   if (kind < 0.15) return { at, do: 'bind-pod', machine };
-  if (kind < 0.3) return { at, do: 'hold-pod', machine, ms: dice.oneOf([20 * SECOND, 2 * MINUTE, 20 * MINUTE]) };
+  if (kind < 0.3) return { at, do: 'hold-pod', machine, ms: random.oneOf([20 * SECOND, 2 * MINUTE, 20 * MINUTE]) };
   if (kind < 0.4) return { at, do: 'dry-run', machine };
   const acts = ['remove-taint', 'remove-taint', 'remove-fence', 'foreign-taint', 'release', 'accept'] as const;
-  return { at, do: dice.oneOf(acts), machine, within: 2 * MINUTE };
+  return { at, do: random.oneOf(acts), machine, within: 2 * MINUTE };
 };
 
 /** The plan of a seed. Every second plan has people who watch, clocks that are wrong, and Leases that are late. */
 export const planFor = (seed: number): Plan => {
   const plan = plainPlanFor(seed);
-  const dice = diceFor(seed, 'watchers');
-  if (dice.chance(0.5)) return plan;
-  const watchers = Array.from({ length: dice.between(0, 3) }, () =>
-    watcher(dice, dice.between(0, Math.min(2, plan.clouds.length) - 1), plan.until),
+  const random = seededRandom(seed, 'watchers');
+  if (random.chance(0.5)) return plan;
+  const watchers = Array.from({ length: random.between(0, 3) }, () =>
+    watcher(random, random.between(0, Math.min(2, plan.clouds.length) - 1), plan.until),
   );
   return {
     ...plan,
-    worseClocks: dice.oneOf([1, 1, 20]),
-    lateRenewals: dice.oneOf([0, 0.5]),
+    worseClocks: random.oneOf([1, 1, 20]),
+    lateRenewals: random.oneOf([0, 0.5]),
     happenings: [...plan.happenings, ...watchers].toSorted((a, b) => a.at - b.at),
   };
 };

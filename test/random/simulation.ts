@@ -3,7 +3,7 @@ import { LEDGER } from '../../kubernetes/names.ts';
 import { simulatedClouds } from './clouds/all.ts';
 import { eventOf } from './clouds/events.ts';
 import { keyIn, nameOf, uidOf } from './cluster-objects.ts';
-import { diceFor } from './dice.ts';
+import { seededRandom } from './seeded-random.ts';
 import { createEngine } from './engine.ts';
 import { createInstall, type Install } from './install.ts';
 import { type Cluster, createKubernetes, type Workload } from './kubernetes.ts';
@@ -71,12 +71,12 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     if (tells) story.push({ at: engine.now(), says });
   };
   const refusals = new Map<string, string>();
-  const chance = diceFor(plan.seed, 'events');
-  const late = diceFor(plan.seed, 'leases');
+  const chance = seededRandom(plan.seed, 'events');
+  const late = seededRandom(plan.seed, 'leases');
   const lastOff = new WeakMap<Machine, number>();
   const open = createNetwork({
     engine,
-    dice: diceFor(plan.seed, 'network'),
+    random: seededRandom(plan.seed, 'network'),
     faultPeriods: plan.faultPeriods,
     assumption: plan.assumption,
     note: (fault) => count(`fault ${fault}`),
@@ -88,7 +88,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
   const network = keys?.guarding(open) ?? open;
   const fleet: Fleet = createFleet({
     engine,
-    dice: diceFor(plan.seed, 'machines'),
+    random: seededRandom(plan.seed, 'machines'),
     assumption: plan.assumption,
     renewalTakes: () => (late.chance(plan.lateRenewals) ? late.between(200, 5_000) : 0),
     listener: {
@@ -133,7 +133,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
   }));
   const cluster: Cluster = createKubernetes({
     engine,
-    dice: diceFor(plan.seed, 'kubernetes'),
+    random: seededRandom(plan.seed, 'kubernetes'),
     fleet,
     workloads: [...databases, ...stateless, ...agents],
     cloudControllerDeletes: plan.cloudControllerDeletes,
@@ -178,7 +178,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     );
   const install: Install = createInstall({
     engine,
-    dice: diceFor(plan.seed, 'install'),
+    random: seededRandom(plan.seed, 'install'),
     network,
     served,
     policy: plan.policy,
@@ -186,7 +186,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     home: plan.home,
     cloudFor,
     log: (line) => logged(line),
-    entriesKept: diceFor(plan.seed, 'ledger').oneOf(ENTRIES_KEPT),
+    entriesKept: seededRandom(plan.seed, 'ledger').oneOf(ENTRIES_KEPT),
     admitted: (machine) => {
       const { data } = cluster.objects.maps.get(keyIn(LEDGER.namespace, LEDGER.name)) ?? {};
       count(data?.[LEDGER.counts] ? 'admission beside counted fences' : 'admission');

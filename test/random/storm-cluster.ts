@@ -5,7 +5,7 @@ import { ATTACHED_NODE_ID, CSI_NODE_IDS, OUT_OF_SERVICE, ZONE_LABEL } from '../.
 import { hasFenceTraces, hasOwnLabel } from '../../kubernetes/node-facts.ts';
 import { createLedger, type Served, type Write } from './api-server.ts';
 import { createObjects, hasTaintKey, keyIn, nameOf, taintsOf, withTaints } from './cluster-objects.ts';
-import type { Dice } from './dice.ts';
+import type { SeededRandom } from './seeded-random.ts';
 import type { Engine } from './engine.ts';
 import { type Disk, type Fleet, type Machine, renewedAt } from './machines.ts';
 import { driverOf, nodeIdOf, objectNameOf, providerIdOf, volumeNameOf } from './names.ts';
@@ -49,11 +49,11 @@ interface Home {
 
 interface Surroundings {
   readonly engine: Engine;
-  readonly dice: Dice;
+  readonly random: SeededRandom;
   readonly fleet: Fleet;
 }
 
-export const createStormCluster = ({ engine, dice, fleet }: Surroundings): StormCluster => {
+export const createStormCluster = ({ engine, random, fleet }: Surroundings): StormCluster => {
   const objects = createObjects(engine.now, () => undefined);
   createLedger(objects);
   const machines = new Map<string, Machine>();
@@ -143,7 +143,7 @@ export const createStormCluster = ({ engine, dice, fleet }: Surroundings): Storm
     fleet.detach(machine, disk, false);
     objects.attachments.remove(attachment);
     putVolumes(machine.node, (handles) => handles.filter((handle) => handle !== handleOf(disk)));
-    engine.after(dice.between(1_000, 2_000), () => attachElsewhere(home));
+    engine.after(random.between(1_000, 2_000), () => attachElsewhere(home));
   };
   /**
    * Does the work of attach-detach and the attacher: detaches each disk that no pod of an out-of-service Node wants.
@@ -157,7 +157,7 @@ export const createStormCluster = ({ engine, dice, fleet }: Surroundings): Storm
     if (wanted || !hasTaintKey(node, OUT_OF_SERVICE.key) || !attachment || attachment.metadata?.deletionTimestamp)
       return;
     objects.attachments.put(name, { ...attachment, metadata: { ...attachment.metadata, deletionTimestamp: now() } });
-    engine.after(dice.between(1_000, 1_500), () => detach(home, name));
+    engine.after(random.between(1_000, 1_500), () => detach(home, name));
   };
   const living = (zone: string): readonly Machine[] =>
     fleet.machines.filter((machine) => machine.zone === zone && machine.shown.power === 'running' && machine.connected);
@@ -165,15 +165,15 @@ export const createStormCluster = ({ engine, dice, fleet }: Surroundings): Storm
     const key = keyIn(pod.metadata?.namespace ?? '', nameOf(pod));
     const home = homes.get(key);
     if (!home) return;
-    engine.after(dice.between(20, 60), () => void putPod(home, dice.oneOf(living(home.disk.zone)).node));
-    engine.after(dice.between(100, 500), () => letGo(home));
+    engine.after(random.between(20, 60), () => void putPod(home, random.oneOf(living(home.disk.zone)).node));
+    engine.after(random.between(100, 500), () => letGo(home));
   };
   const seen = (write: Write): void => {
     if (write.kind === 'pod' && write.verb === 'delete') deleted(write.before);
     if (write.kind === 'attachment' || write.kind === 'node') {
       const name = write.kind === 'node' ? nameOf(write.before) : write.before.spec.nodeName;
       for (const home of homes.values())
-        if (home.machine.node === name) engine.after(dice.between(100, 500), () => letGo(home));
+        if (home.machine.node === name) engine.after(random.between(100, 500), () => letGo(home));
     }
   };
 
@@ -237,7 +237,7 @@ export const createStormCluster = ({ engine, dice, fleet }: Surroundings): Storm
       putAttachment(machine, disk);
       putPod(home, machine.node);
     },
-    silent: (machine) => engine.after(dice.between(40_000, 52_000), () => judge(machine)),
+    silent: (machine) => engine.after(random.between(40_000, 52_000), () => judge(machine)),
     posts,
     isFree: ({ node }) => {
       const found = objects.nodes.get(node);

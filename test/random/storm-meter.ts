@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type { Dice } from './dice.ts';
+import type { SeededRandom } from './seeded-random.ts';
 import type { Engine } from './engine.ts';
 import type { Network } from './network.ts';
 
@@ -82,7 +82,7 @@ const isThrottledRead = (error: unknown): boolean =>
   (error.name === 'RequestLimitExceeded' ||
     /TooManyRequests: (read|list|get)/.test(error.message + JSON.stringify(error)));
 
-export const metered = (inner: Network, engine: Engine, dice: Dice, counted: Counted): Network => {
+export const metered = (inner: Network, engine: Engine, random: SeededRandom, counted: Counted): Network => {
   const take = bucketOf(engine);
   const bytesOf = meterOf();
   const once: Network['call'] = (process, call) =>
@@ -128,7 +128,7 @@ export const metered = (inner: Network, engine: Engine, dice: Dice, counted: Cou
         } catch (error) {
           if (attempt >= tries || !isThrottledRead(error)) throw error;
           const most = first * 2 ** (attempt - 1);
-          await pause(process, call.service === 'cloud' ? dice.between(0, most) : most);
+          await pause(process, call.service === 'cloud' ? random.between(0, most) : most);
         }
       }
     },

@@ -1,7 +1,7 @@
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { eventOf } from './clouds/events.ts';
 import { simulatedClouds } from './clouds/all.ts';
-import { diceFor } from './dice.ts';
+import { seededRandom } from './seeded-random.ts';
 import { createEngine } from './engine.ts';
 import { createInstall } from './install.ts';
 import { createFleet, type Disk, type Fleet, isOff, type Machine } from './machines.ts';
@@ -121,14 +121,14 @@ export const playStorm = async ({ machines, dead, eventsLost, atOnce, shape }: S
     { fault: 'throttled', service: 'kubernetes', from: 0, until: Infinity, share: DECLINED_SHARE } as const,
   ];
   const network = metered(
-    createNetwork({ engine, dice: diceFor(1, 'network'), faultPeriods, assumption, note: () => undefined }),
+    createNetwork({ engine, random: seededRandom(1, 'network'), faultPeriods, assumption, note: () => undefined }),
     engine,
-    diceFor(1, 'retries'),
+    seededRandom(1, 'retries'),
     counted,
   );
   const fleet = createFleet({
     engine,
-    dice: diceFor(1, 'machines'),
+    random: seededRandom(1, 'machines'),
     assumption,
     renewalTakes: () => 0,
     listener: {
@@ -146,10 +146,10 @@ export const playStorm = async ({ machines, dead, eventsLost, atOnce, shape }: S
       },
     },
   });
-  const cluster = createStormCluster({ engine, dice: diceFor(1, 'kubernetes'), fleet });
+  const cluster = createStormCluster({ engine, random: seededRandom(1, 'kubernetes'), fleet });
   const install = createInstall({
     engine,
-    dice: diceFor(1, 'install'),
+    random: seededRandom(1, 'install'),
     network,
     served: cluster.served,
     policy: defaultPolicy,
