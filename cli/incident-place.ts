@@ -11,7 +11,7 @@ import {
 import type { Ports } from '../fencing/loop/ports.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import { keepIncidents, type RunLogs } from '../functions/incidents.ts';
-import type { Occasion } from '../incidents/of-run.ts';
+import type { RunTrigger } from '../incidents/of-run.ts';
 import type { IncidentKeeper, ObjectStore, StoredObject } from '../incidents/store.ts';
 import type { IncidentPlace, TestChain } from '../providers/plugin.ts';
 import type { Output } from './answer.ts';
@@ -41,7 +41,7 @@ export const warnings =
     complain(`cloudfence: ${'says' in line ? String(line.says) : 'the incident is not complete'}`);
 
 /** The trigger is a person with this command. */
-const occasionOfCommand = (command: string): Occasion => ({
+const triggerOfCommand = (command: string): RunTrigger => ({
   trigger: { kind: 'person', event: null, says: `cloudfence ${command}`, happened: null },
   account: null,
   region: null,
@@ -77,7 +77,7 @@ export const storeCommandIncidents = async (
     // The functions of the install may power machines off although this configuration does not.
     const policy = { ...policyOf(settings, false), unreachable: 'power-off' } as const;
     const keeping = { incidents: await openKeeper(place, settings), ports, log, policy };
-    await keepIncidents(outcomes, logs, () => occasionOfCommand(command), keeping, LASTS_MS);
+    await keepIncidents(outcomes, logs, () => triggerOfCommand(command), keeping, LASTS_MS);
   } catch (caught) {
     log({ says: `the incident is not complete: ${asCloudfenceError(caught).message}` });
   }

@@ -103,7 +103,7 @@ const territory = z
   });
 
 /** A region becomes part of a host name. */
-export const REGION = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+export const REGION_PATTERN = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 const duplicates = (names: readonly string[]): readonly string[] => [
   ...new Set(names.filter((name, at) => names.indexOf(name) !== at)),
@@ -113,7 +113,7 @@ export const configurationSchema = z
   .strictObject({
     /** If left out, each machine's id determines its cloud. */
     cloud: z.string().min(1).optional(),
-    region: z.string().regex(REGION, 'is not a region: write one such as eu-west-1').optional(),
+    region: z.string().regex(REGION_PATTERN, 'is not a region: write one such as eu-west-1').optional(),
     /** The reason why everything is paused. */
     pause: z.string().min(1).optional(),
     /** Handles every event but begins no fence. It still removes what an earlier fence left. */

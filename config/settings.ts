@@ -3,7 +3,7 @@ import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { shorten } from '../fencing/model/reason.ts';
 import { type Environment, readEnvironment, readVariable } from './environment.ts';
 import { parseJsonOrNull } from '../fencing/model/json-text.ts';
-import { configurationFrom, configurationSchema, type Configuration, REGION } from './schema.ts';
+import { configurationFrom, configurationSchema, type Configuration, REGION_PATTERN } from './schema.ts';
 
 /** Options of the command line. They override the configuration file, and the file overrides the environment. */
 export interface CommandLineFlags {
@@ -37,7 +37,7 @@ export const loadWithoutClusters = async (
   const written =
     path === null ? configurationSchema.parse({}) : await parseText(await readText(path, 'the configuration'), path);
   const region = flags.region ?? written.region ?? environment.region;
-  if (region !== null && !REGION.test(region))
+  if (region !== null && !REGION_PATTERN.test(region))
     throw new InvalidConfiguration([
       `"${shorten(region, LONGEST_SHOWN)}" is not a region: write one such as eu-west-1`,
     ]);

@@ -10,7 +10,7 @@ import {
   SANDBOX_REGION,
 } from '../sandbox/aws-sandbox.ts';
 import { openEc2Server } from '../sandbox/ec2/ec2-server.ts';
-import { plainStop, start, stopByUser, terminate } from '../sandbox/ec2/instances.ts';
+import { defaultStop, start, stopByUser, terminate } from '../sandbox/ec2/instances.ts';
 import { type Instance, instanceIn, type InstanceState, volumeIn } from '../sandbox/ec2/state.ts';
 import { databaseOnTwoNodes } from '../sandbox/scenes/ec2-database.ts';
 import { deployFunction, type QueuedMessage, type Platform } from './platform.ts';
@@ -87,7 +87,7 @@ export const demoCloud: DemoCloud<AwsParts> = {
   showsNothing: {},
   holders: (world, volume) => volumeIn(world, volume)?.attachments ?? [],
   violations: (world) => world.parts.ec2.violations,
-  stop: change((world, instance) => stopByUser(world, instance, plainStop)),
+  stop: change((world, instance) => stopByUser(world, instance, defaultStop)),
   destroy: change(terminate),
   start: change(start),
   announcements: (world) =>

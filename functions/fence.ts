@@ -9,7 +9,7 @@ import type { Message } from './messages.ts';
 import { outcomeJson } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { outcomeLine } from './decision-log.ts';
-import { keepIncidents, occasionOf } from './incidents.ts';
+import { keepIncidents, triggerOf } from './incidents.ts';
 import { measurementsOf } from './metrics.ts';
 
 /**
@@ -110,7 +110,7 @@ const releaseRequest = z.strictObject({
   dryRun: z.boolean().default(false),
 });
 
-const byPerson = () => occasionOf(null, false);
+const byPerson = () => triggerOf(null, false);
 
 const isReleaseRequest = (event: unknown): boolean => typeof event === 'object' && event !== null && 'release' in event;
 

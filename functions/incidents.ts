@@ -7,7 +7,7 @@ import { asCloudfenceError } from '../fencing/model/errors.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Incident } from '../incidents/incident.ts';
 import { keepIncident, keepPowerOff } from '../incidents/keep.ts';
-import { incidentOfRun, type Occasion, emptyRunLog, logged, type RunLog } from '../incidents/of-run.ts';
+import { incidentOfRun, type RunTrigger, emptyRunLog, logged, type RunLog } from '../incidents/of-run.ts';
 import { type IncidentKeeper, readNotes, sendLate, watchIncident } from '../incidents/store.ts';
 import type { FunctionDependencies } from './dependencies.ts';
 import { messageLine } from './decision-log.ts';
@@ -57,7 +57,7 @@ const SIDE_BY_SIDE = 10;
 const incidentTime = ({ clock }: Pick<Ports, 'clock'>, remaining: number): AbortSignal =>
   clock.timeout(Math.max(0, Math.min(INCIDENTS_MAY_TAKE_MS, remaining - LEFT_FOR_ANSWER_MS)));
 
-export const sweepOccasion: Occasion = {
+export const sweepTrigger: RunTrigger = {
   trigger: { kind: 'sweep', event: null, says: null, happened: null },
   account: null,
   region: null,
@@ -71,7 +71,7 @@ const timeOf = (ms: number | null | undefined): string | null => {
 };
 
 /** Returns the trigger of an item. Without a queue, a person sent it. */
-export const occasionOf = (item: WorkItem | null, queued: boolean): Occasion => ({
+export const triggerOf = (item: WorkItem | null, queued: boolean): RunTrigger => ({
   trigger: {
     kind: queued ? 'event' : 'person',
     event: item?.event ?? null,
@@ -107,7 +107,7 @@ const keepOne = async (
 export const keepIncidents = async (
   outcomes: readonly Outcome[],
   logs: RunLogs,
-  occasionFor: (outcome: Outcome) => Occasion,
+  triggerFor: (outcome: Outcome) => RunTrigger,
   dependencies: KeepingDependencies,
   remaining: number,
 ): Promise<void> => {
@@ -119,7 +119,7 @@ export const keepIncidents = async (
   const aLimit = pLimit(SIDE_BY_SIDE);
   await Promise.all(
     outcomes.map((outcome) => {
-      const shown = () => incidentOfRun(outcome, logs.of(outcome) ?? unread, occasionFor(outcome), now);
+      const shown = () => incidentOfRun(outcome, logs.of(outcome) ?? unread, triggerFor(outcome), now);
       return aLimit(() => keepOne(shown, outcome.machine, keeper, signal, dependencies));
     }),
   );

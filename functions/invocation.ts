@@ -9,10 +9,10 @@ import type { Ports } from '../fencing/loop/ports.ts';
 import { runAll } from '../fencing/loop/run.ts';
 import { longWaits } from '../fencing/model/reason.ts';
 import { messageLine, outcomeLine, skippedLines, stepLines } from './decision-log.ts';
-import { createRunLogs, keepIncidents, occasionOf, type RunLogs } from './incidents.ts';
+import { createRunLogs, keepIncidents, triggerOf, type RunLogs } from './incidents.ts';
 import { type Message, type WorkItem, describeFault, isDryRun, onePerMachine } from './messages.ts';
 import { measurementsOf, unreachableMeasurements } from './metrics.ts';
-import { logNotServed, type ManualRunResult, type NotServed, partitionByServed, resultOf } from './served.ts';
+import { logNotServed, type ManualRunResult, type NotServed, partitionByServed, manualRunResult } from './served.ts';
 import type { FunctionDependencies } from './dependencies.ts';
 
 /** One call of a function: what it serves, its runs within the platform's time limit, and their log. */
@@ -128,7 +128,7 @@ export const processItems = async <T>(
       await keepIncidents(
         outcomes,
         invocation.logs,
-        ({ machine, dryRun }) => occasionOf(itemFor(machine, dryRun), options.queued),
+        ({ machine, dryRun }) => triggerOf(itemFor(machine, dryRun), options.queued),
         dependencies,
         limit.getRemainingTimeInMillis(),
       );
@@ -215,7 +215,7 @@ export const runManually = async (
     async (all, others) => ({ outcomes: all, notServed: others }),
   );
   outcomes.forEach(refuse);
-  return resultOf(outcomes, notServed);
+  return manualRunResult(outcomes, notServed);
 };
 
 /**

@@ -63,7 +63,7 @@ interface ManualRunResults {
 }
 
 /** Returns what a function answers to a person's request. */
-export const resultOf = (outcomes: readonly Outcome[], notServed: readonly NotServed[]): ManualRunResult => {
+export const manualRunResult = (outcomes: readonly Outcome[], notServed: readonly NotServed[]): ManualRunResult => {
   const [only, second] = outcomes;
   if (only && !second && notServed.length === 0) return outcomeJson(only);
   const others = notServed.map(({ machine, why }) => ({ instance: machine, reason: `foreign: ${why}` }));

@@ -5,7 +5,7 @@ import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/ou
 import { type FencedNode, sweep as sweepAll, type SweepOutcome } from '../fencing/sweep/sweep.ts';
 import { messageLine, outcomeLine } from './decision-log.ts';
 import { isFirstLog, logUnreachableCluster, type TimeLimit, wasDryRunLogged, withinInvocation } from './invocation.ts';
-import { keepIncidents, sweepOccasion, tendIncidents } from './incidents.ts';
+import { keepIncidents, sweepTrigger, tendIncidents } from './incidents.ts';
 import { isOffAndUnfenced, measurementsOf, metricNames, overdueMeasurements } from './metrics.ts';
 import type { FunctionDependencies } from './dependencies.ts';
 
@@ -27,7 +27,7 @@ export const sweep =
       async ({ ports, deadline, logs }) => {
         const swept = await sweepAll({ policy, deadline, newRunId }, ports);
         reportSweep(swept, dependencies);
-        await keepIncidents(swept.outcomes, logs, () => sweepOccasion, dependencies, limit.getRemainingTimeInMillis());
+        await keepIncidents(swept.outcomes, logs, () => sweepTrigger, dependencies, limit.getRemainingTimeInMillis());
         await tendIncidents(dependencies, limit.getRemainingTimeInMillis());
         return swept;
       },

@@ -12,7 +12,7 @@ import type { MachineFacts } from '../fencing/model/machine.ts';
 /** Creates an incident from the report of one run. */
 
 /** The trigger of the run, and the location of its machine if the message names it. */
-export interface Occasion {
+export interface RunTrigger {
   readonly trigger: Omit<Trigger, 'received'>;
   readonly account: string | null;
   readonly region: string | null;
@@ -114,7 +114,12 @@ const subjectOf = ({ machine, cluster, ...outcome }: Outcome, { cloud, zone }: R
 };
 
 /** Returns what one run contributes to an incident, or null if there is nothing to store. Pure. */
-export const incidentOfRun = (outcome: Outcome, log: RunLog, occasion: Occasion, now: number): Incident | null => {
+export const incidentOfRun = (
+  outcome: Outcome,
+  log: RunLog,
+  { trigger, account, region }: RunTrigger,
+  now: number,
+): Incident | null => {
   if (!isWorthKeeping(outcome, log)) return null;
   // A record about another machine does not belong to a fence of this one.
   const fence = log.fence?.machine === outcome.machine ? log.fence : null;
@@ -122,7 +127,7 @@ export const incidentOfRun = (outcome: Outcome, log: RunLog, occasion: Occasion,
   const isWithoutRecord = fence === null && outcome.outcome !== 'refused' && outcome.outcome !== 'failed';
   const beginning = isWithoutRecord ? beginningSeen(outcome, log) : beginningIn(fence, log);
   const lists = {
-    triggers: [{ ...occasion.trigger, received: isoTime(log.began ?? now) }],
+    triggers: [{ ...trigger, received: isoTime(log.began ?? now) }],
     proofs: log.proofs,
     steps: outcome.steps.map((step) => stepOf(step, log.proofs)),
     ends: [{ outcome: outcome.outcome, because: outcome.reason, at: isoTime(now), run: log.run }],
@@ -133,8 +138,8 @@ export const incidentOfRun = (outcome: Outcome, log: RunLog, occasion: Occasion,
     version: 1,
     state: stateOf({ fence: subject.fence, ...lists, phases }),
     ...subject,
-    account: occasion.account,
-    region: occasion.region,
+    account,
+    region,
     shadow: outcome.shadow && !hasActed(lists),
     ...beginning,
     ...lists,

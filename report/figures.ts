@@ -7,7 +7,7 @@ import { between, type PhaseName, phaseRules } from './timeline.ts';
  * mode.
  */
 
-export interface Spread {
+export interface PhaseDuration {
   readonly label: string;
   readonly from: PhaseName;
   readonly to: PhaseName;
@@ -47,7 +47,7 @@ const WHOLES: readonly (readonly [PhaseName, PhaseName])[] = [
 export const percentile = (sorted: readonly number[], share: number): number | null =>
   sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
 
-const spreadOf = (incidents: readonly Incident[], from: PhaseName, to: PhaseName): Spread => {
+const phaseDuration = (incidents: readonly Incident[], from: PhaseName, to: PhaseName): PhaseDuration => {
   const times = incidents
     .map((one) => between(one, from, to))
     .filter((ms) => ms !== null)
@@ -69,16 +69,16 @@ const spreadOf = (incidents: readonly Incident[], from: PhaseName, to: PhaseName
 /** Returns the incidents whose fence began, because only they have all phases. */
 const begun = (incidents: readonly Incident[]): readonly Incident[] => incidents.filter(({ fence }) => fence !== null);
 
-interface Spreads {
-  readonly phases: readonly Spread[];
-  readonly wholes: readonly Spread[];
+interface PhaseDurations {
+  readonly phases: readonly PhaseDuration[];
+  readonly wholes: readonly PhaseDuration[];
 }
 
-export const spreadsOf = (incidents: readonly Incident[]): Spreads => {
+export const phaseDurations = (incidents: readonly Incident[]): PhaseDurations => {
   const counted = begun(incidents);
   return {
-    phases: DISTANCES.map(([from, to]) => spreadOf(counted, from, to)),
-    wholes: WHOLES.map(([from, to]) => spreadOf(counted, from, to)),
+    phases: DISTANCES.map(([from, to]) => phaseDuration(counted, from, to)),
+    wholes: WHOLES.map(([from, to]) => phaseDuration(counted, from, to)),
   };
 };
 

@@ -1,4 +1,4 @@
-import { shadowSummaryOf, type Spread, spreadsOf, kubernetesAlone } from './figures.ts';
+import { shadowSummaryOf, type PhaseDuration, phaseDurations, kubernetesAlone } from './figures.ts';
 import { machineTime } from './words.ts';
 import type { Report } from './select.ts';
 import { type Phase, timelineOf, tookOf } from './timeline.ts';
@@ -17,7 +17,7 @@ const phaseJson = (start: number) => (phase: Phase) => ({
   missing: phase.missing,
 });
 
-const spreadJson = ({ from, to, known, of, p50, p90, p99, longest }: Spread) => ({
+const durationJson = ({ from, to, known, of, p50, p90, p99, longest }: PhaseDuration) => ({
   from,
   to,
   known,
@@ -37,14 +37,14 @@ const shadowJson = ({ incidents, read }: Report) => {
 /** Returns the report as JSON. Pure. */
 export const reportJson = (report: Report): string => {
   const { wanted, where, made, incidents, damaged } = report;
-  const { phases, wholes } = spreadsOf(incidents);
+  const { phases, wholes } = phaseDurations(incidents);
   const json = {
     kind: 'cloudfence/report',
     version: 1,
     made: machineTime(made),
     where,
     wanted: { ...wanted, since: timeOrNull(wanted.since) },
-    spreads: [...wholes, ...phases].map(spreadJson),
+    spreads: [...wholes, ...phases].map(durationJson),
     ...(wanted.shadow && { shadow: shadowJson(report) }),
     kubernetesAlone,
     incidents: incidents.map((incident) => {

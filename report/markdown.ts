@@ -1,5 +1,5 @@
 import type { Incident } from '../incidents/incident.ts';
-import { shadowSummaryOf, type Spread, spreadsOf, kubernetesAlone } from './figures.ts';
+import { shadowSummaryOf, type PhaseDuration, phaseDurations, kubernetesAlone } from './figures.ts';
 import {
   clockTime,
   dateMinute,
@@ -47,19 +47,19 @@ const listPart = (incidents: readonly Incident[]): string =>
     ]),
   );
 
-const spreadRow = ({ label, known, of, p50, p90, p99, longest }: Spread): readonly string[] => [
+const durationRow = ({ label, known, of, p50, p90, p99, longest }: PhaseDuration): readonly string[] => [
   label,
   `${known} of ${of}`,
   ...[p50, p90, p99, longest].map(shown),
 ];
 
-const spreadPart = (incidents: readonly Incident[]): readonly string[] => {
-  const { phases, wholes } = spreadsOf(incidents);
+const durationPart = (incidents: readonly Incident[]): readonly string[] => {
+  const { phases, wholes } = phaseDurations(incidents);
   const all = [...wholes, ...phases];
   if (all.every(({ known }) => known === 0)) return [];
   return [
     '## How long each phase took',
-    table(['from → to', 'known in', 'half within', '90 %', '99 %', 'longest'], all.map(spreadRow)),
+    table(['from → to', 'known in', 'half within', '90 %', '99 %', 'longest'], all.map(durationRow)),
   ];
 };
 
@@ -165,7 +165,7 @@ export const reportMarkdown = (report: Report): string => {
     scope(report),
     ...damagedPart(report),
     ...(wanted.shadow ? shadowPart(report) : []),
-    ...(incidents.length > 1 ? [listPart(incidents), ...spreadPart(incidents)] : []),
+    ...(incidents.length > 1 ? [listPart(incidents), ...durationPart(incidents)] : []),
     ...(incidents.length > 0 ? ['## One by one'] : []),
     ...incidents.flatMap(incidentPart),
   ];

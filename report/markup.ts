@@ -10,7 +10,7 @@ export interface Markup {
   readonly [content]: string;
 }
 
-export type Part = string | number | Markup | null | readonly Part[];
+export type MarkupPart = string | number | Markup | null | readonly MarkupPart[];
 
 /** Longer than any name in Kubernetes or a cloud (characters). The JSON report contains the whole text. */
 const LONGEST = 600;
@@ -42,7 +42,7 @@ const entities: Readonly<Record<string, string>> = {
 
 const escaped = (text: string): string => makeVisible(text).replaceAll(/[&<>"']/g, (one) => entities[one] ?? '');
 
-const markupOf = (part: Part): string => {
+const markupOf = (part: MarkupPart): string => {
   if (part === null) return '';
   if (typeof part === 'string') return escaped(part);
   if (typeof part === 'number') return String(part);
@@ -52,7 +52,7 @@ const markupOf = (part: Part): string => {
 /**
  * A template for HTML and SVG. The template text is markup, and each inserted value is escaped. Attributes need quotes.
  */
-export const html = (strings: TemplateStringsArray, ...parts: readonly Part[]): Markup => ({
+export const html = (strings: TemplateStringsArray, ...parts: readonly MarkupPart[]): Markup => ({
   [content]: strings.map((text, index) => text + markupOf(parts[index] ?? null)).join(''),
 });
 

@@ -6,7 +6,14 @@ import { incidentSection, stateChips } from './incident-section.ts';
 import { html, type Markup, name, ownText, styleElement, textOf, chartStyle, pageStyle } from './markup.ts';
 import type { Report } from './select.ts';
 import { beganAt, between } from './timeline.ts';
-import { countsOf, type Refusal, shadowSummaryOf, type ShadowSummary, type Spread, spreadsOf } from './figures.ts';
+import {
+  countsOf,
+  type Refusal,
+  shadowSummaryOf,
+  type ShadowSummary,
+  type PhaseDuration,
+  phaseDurations,
+} from './figures.ts';
 
 /** The report as one page, which needs no network and runs no code. It begins with a summary of all incidents. */
 
@@ -68,7 +75,7 @@ const listPart = (incidents: readonly Incident[]): Markup =>
 const x = (ms: number, longest: number): number => Math.round((ms / longest) * 10_000) / 100;
 
 /** Draws the median dark, the 90th percentile light, and a line up to the longest time of all phases. */
-const spreadBar = ({ p50, p90 }: Spread, longest: number): Markup =>
+const durationBar = ({ p50, p90 }: PhaseDuration, longest: number): Markup =>
   html`<svg class="spread" viewBox="0 0 100 14" preserveAspectRatio="none" aria-hidden="true">
     <line class="rail" x1="0" x2="100" y1="7" y2="7" />
     <rect class="most" width="${x(p90 ?? 0, longest)}" y="2" height="10" />
@@ -78,17 +85,17 @@ const spreadBar = ({ p50, p90 }: Spread, longest: number): Markup =>
 const cell = (ms: number | null, kind = ''): Markup =>
   html`<td class="number ${kind}">${ms === null ? '–' : duration(ms)}</td>`;
 
-const spreadRow = (spread: Spread, longest: number): Markup => {
-  const { label, known, of, p50, p90, p99 } = spread;
+const durationRow = (duration: PhaseDuration, longest: number): Markup => {
+  const { label, known, of, p50, p90, p99 } = duration;
   return html`<tr>
     <th scope="row">${label}<span class="why">known in ${known} of ${of}</span></th>
-    ${cell(p50)}${cell(p90)}${cell(p99, 'wide-only')}${cell(spread.longest, 'wide-only')}
-    <td class="wide-only">${spreadBar(spread, longest)}</td>
+    ${cell(p50)}${cell(p90)}${cell(p99, 'wide-only')}${cell(duration.longest, 'wide-only')}
+    <td class="wide-only">${durationBar(duration, longest)}</td>
   </tr>`;
 };
 
-const spreadTable = (title: string, spreads: readonly Spread[]): Markup => {
-  const longest = Math.max(1, ...spreads.map(({ longest }) => longest ?? 0));
+const durationTable = (title: string, durations: readonly PhaseDuration[]): Markup => {
+  const longest = Math.max(1, ...durations.map(({ longest }) => longest ?? 0));
   return html`<table>
     <caption>
       ${title}
@@ -104,19 +111,19 @@ const spreadTable = (title: string, spreads: readonly Spread[]): Markup => {
       </tr>
     </thead>
     <tbody>
-      ${spreads.map((spread) => spreadRow(spread, longest))}
+      ${durations.map((duration) => durationRow(duration, longest))}
     </tbody>
   </table>`;
 };
 
-const spreadPart = (incidents: readonly Incident[]): Markup | null => {
-  const { phases, wholes } = spreadsOf(incidents);
+const durationPart = (incidents: readonly Incident[]): Markup | null => {
+  const { phases, wholes } = phaseDurations(incidents);
   if ([...phases, ...wholes].every(({ known }) => known === 0)) return null;
   return html`<section aria-labelledby="spread">
     <h2 id="spread">How long each phase took</h2>
     <p class="lead">Incidents with a fence. Each figure is a time that was measured. Unknown times are left out.</p>
-    <div class="card">${spreadTable('The whole way', wholes)}</div>
-    <div class="card">${spreadTable('Phase by phase', phases)}</div>
+    <div class="card">${durationTable('The whole way', wholes)}</div>
+    <div class="card">${durationTable('Phase by phase', phases)}</div>
   </section>`;
 };
 
@@ -211,7 +218,7 @@ const overview = (report: Report): Markup | null => {
   if (incidents.length === 0) return EMPTY;
   const summary = wanted.shadow ? shadowPart(report) : null;
   if (incidents.length === 1) return summary;
-  return html`${summary ?? countTiles(incidents)}${listPart(incidents)}${spreadPart(incidents)}`;
+  return html`${summary ?? countTiles(incidents)}${listPart(incidents)}${durationPart(incidents)}`;
 };
 
 const OTHERS = html`<p class="soft">

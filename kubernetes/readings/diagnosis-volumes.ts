@@ -16,7 +16,7 @@ type Paging = { readonly limit: number; readonly _continue?: string };
 const keyOf = (of: ObjectName | string): string => (typeof of === 'string' ? of : `${of.namespace}/${of.name}`);
 
 /** Caches each read, and notes missing permissions. */
-export const createReadMemory = () => {
+export const createReadCache = () => {
   const denied = new Set<string>();
   const allowed = async <T, D>(read: () => Promise<T>, without: D): Promise<T | D> => {
     try {
@@ -43,7 +43,7 @@ export const createReadMemory = () => {
   return { allowed, once, single, unread: (): readonly string[] => [...denied].sort() };
 };
 
-export type ReadMemory = ReturnType<typeof createReadMemory>;
+export type ReadCache = ReturnType<typeof createReadCache>;
 
 export const viewIfFound = <T, V>(read: Promise<T | null>, view: (object: T) => V): Promise<V | null> =>
   read.then((object) => (object === null ? null : view(object)));
@@ -64,7 +64,7 @@ const isStuck = ({ metadata, status }: V1PersistentVolumeClaim): boolean =>
 
 export const claimReads = (
   reader: Reader,
-  { once, single }: ReadMemory,
+  { once, single }: ReadCache,
   events: DiagnosisReading['events'],
 ): Pick<DiagnosisReading, 'claim' | 'stuckClaims'> => {
   const viewWithEvents = async (found: V1PersistentVolumeClaim) => {
@@ -85,7 +85,7 @@ export const claimReads = (
 
 export const volumeReads = (
   reader: Reader,
-  { once, single }: ReadMemory,
+  { once, single }: ReadCache,
 ): Pick<DiagnosisReading, 'volume' | 'volumesOn' | 'volumesGoing' | 'driver'> => {
   const allVolumes = single(async () => {
     const found: VolumeView[] = [];

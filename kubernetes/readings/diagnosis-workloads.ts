@@ -11,14 +11,14 @@ import type { ShortWorkloadView } from '../../diagnosis/model/without-pod.ts';
 import type { DiagnosisReading } from '../../diagnosis/ports.ts';
 import { pages, type Reader } from '../connection.ts';
 import { pvcsOfPod } from '../volumes.ts';
-import { MOST_STUCK, type ReadMemory, unread } from './diagnosis-volumes.ts';
+import { MOST_STUCK, type ReadCache, unread } from './diagnosis-volumes.ts';
 import { ownerView } from './diagnosis-views.ts';
 
 /** The reads of workloads for a diagnosis: what controls a pod, and which workloads lack pods. */
 
 export const workloadReads = (
   reader: Reader,
-  { allowed, single }: ReadMemory,
+  { allowed, single }: ReadCache,
 ): Pick<DiagnosisReading, 'workload' | 'shortWorkloads'> => {
   const lists = [statefulSets, deployments, jobs].map((list) => single(() => list(reader), []));
   return {

@@ -14,8 +14,8 @@ import { pages, type Connection, type Reader } from '../connection.ts';
 import {
   claimReads,
   volumeReads,
-  createReadMemory,
-  type ReadMemory,
+  createReadCache,
+  type ReadCache,
   MOST_STUCK,
   unread,
   viewIfFound,
@@ -48,7 +48,7 @@ const livingPods = async (
   return found;
 };
 
-const podReads = (reader: Reader, { once, single }: ReadMemory) => {
+const podReads = (reader: Reader, { once, single }: ReadCache) => {
   const podsOn = once(async (node: string) => (await readNodePods(reader, node)).map(podView), []);
   return {
     pod: once((name: ObjectName) => viewIfFound(readPod(reader, name), podView), unread),
@@ -70,7 +70,7 @@ const podReads = (reader: Reader, { once, single }: ReadMemory) => {
   };
 };
 
-const eventReads = (reader: Reader, { once }: ReadMemory) => {
+const eventReads = (reader: Reader, { once }: ReadCache) => {
   const read = once(async ({ namespace, name: uid }: ObjectName) => {
     const fieldSelector = `regarding.uid=${uid}`;
     const { items } = await reader.read(EventsV1Api, (api) => api.listNamespacedEvent({ namespace, fieldSelector }));
@@ -79,7 +79,7 @@ const eventReads = (reader: Reader, { once }: ReadMemory) => {
   return (namespace: string, uid: string) => read({ namespace, name: uid });
 };
 
-const attachmentReads = (reader: Reader, { once, single }: ReadMemory, faultOf: ReadDriverFault) => {
+const attachmentReads = (reader: Reader, { once, single }: ReadCache, faultOf: ReadDriverFault) => {
   const named = once(
     (name: string) => viewIfFound(readAttachment(reader, name), (attachment) => attachmentView(attachment, faultOf)),
     unread,
@@ -97,7 +97,7 @@ const attachmentReads = (reader: Reader, { once, single }: ReadMemory, faultOf: 
 
 const timeIn = (text: string | null): number | null => (text === null ? null : Date.parse(text) || null);
 
-const nodeReads = (reader: Reader, { once, allowed }: ReadMemory): Pick<DiagnosisReading, 'node'> => ({
+const nodeReads = (reader: Reader, { once, allowed }: ReadCache): Pick<DiagnosisReading, 'node'> => ({
   node: once(async (name: string) => {
     const [node, csiNode, lease] = await Promise.all([
       readNode(reader, name),
@@ -115,7 +115,7 @@ const leaseOf = (driver: string): string => `external-attacher-leader-${driver.r
 
 const attacherReads = (
   reader: Reader,
-  { once, allowed }: ReadMemory,
+  { once, allowed }: ReadCache,
 ): Pick<DiagnosisReading, 'attacher' | 'networkFences'> => ({
   attacher: once(async (driver: string) => {
     const name = leaseOf(driver);
@@ -155,7 +155,7 @@ export const createDiagnosisReading = (
   signal: AbortSignal,
 ): DiagnosisReading => {
   const reader = connection.reader(signal);
-  const memory = createReadMemory();
+  const memory = createReadCache();
   const events = eventReads(reader, memory);
   return {
     ...podReads(reader, memory),

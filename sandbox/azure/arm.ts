@@ -11,7 +11,7 @@ import {
 } from './calls.ts';
 import { consumeFault, type InjectedFailure } from './faults.ts';
 import type { ArmAnswer } from './arm-answer.ts';
-import { checkQuery, checkVersion } from './interface.ts';
+import { checkQuery, checkApiVersion } from './interface.ts';
 import { acceptedAnswer, operationAnswer } from './operation-answers.ts';
 import { ArmRefusal, notFound } from './refusal.ts';
 import type { AzureCloudWorld } from './state.ts';
@@ -54,7 +54,7 @@ const routeOf = (world: AzureCloudWorld, method: string, { path, query }: Call):
   const [, subscription, group = '', rest = ''] = COMPUTE.exec(path) ?? [];
   if (subscription !== azure.subscription.toLowerCase())
     throw new ArmRefusal('SubscriptionNotFound', `The subscription '${subscription}' could not be found.`, 404);
-  checkVersion(azure.knobs.apiVersions, rest, query.get('api-version'));
+  checkApiVersion(azure.knobs.apiVersions, rest, query.get('api-version'));
   if (group !== azure.group.toLowerCase())
     throw new ArmRefusal('ResourceGroupNotFound', `Resource group '${group}' could not be found.`, 404);
   const route = routed(method, rest);

@@ -21,7 +21,7 @@ export interface KnownVersions {
 }
 
 /** @param rest the path below the provider, in lower case */
-export const checkVersion = (known: KnownVersions, rest: string, version: string | null): void => {
+export const checkApiVersion = (known: KnownVersions, rest: string, version: string | null): void => {
   if (version === null)
     throw new ArmRefusal('MissingApiVersionParameter', 'The api-version query parameter is required.');
   if (!/^\d{4}-\d{2}-\d{2}(?:-[a-z]+)?$/.test(version))

@@ -27,7 +27,7 @@ const hold = (world: AzureCloudWorld, machine: Machine, changes: Partial<Machine
   return operation;
 };
 
-export interface StopOrder {
+export interface StopOptions {
   readonly skipShutdown: boolean;
 }
 
@@ -39,7 +39,7 @@ const settleIn = (world: AzureCloudWorld, id: string, ms: number | null): void =
 };
 
 /** @throws ArmRefusal Conflict */
-export const powerOff = (world: AzureCloudWorld, machine: Machine, { skipShutdown }: StopOrder): Operation => {
+export const powerOff = (world: AzureCloudWorld, machine: Machine, { skipShutdown }: StopOptions): Operation => {
   if (machine.power === 'deallocated' || machine.power === 'stopped') return finishedOperation(world);
   const overtakes = skipShutdown && (machine.power === 'stopping' || machine.power === 'deallocating');
   if (!overtakes) free(machine);

@@ -1,6 +1,6 @@
 import { attach, detach } from './attachments.ts';
 import { describeInstances, describeInstanceTypes, describeVolumes } from './describe.ts';
-import type { StopOrder } from './instances.ts';
+import type { StopOptions } from './instances.ts';
 import { mayStart, mayStop, reboot, start, stopByUser, terminate } from './instances.ts';
 import { flag, namedInstance, namedInstances, namedVolume, noSuchInstances } from './params.ts';
 import { Ec2Refusal } from './refusal.ts';
@@ -13,7 +13,7 @@ import { attachmentTo, instanceIn } from './state.ts';
 export type Action = (world: Ec2World, params: URLSearchParams) => Tree;
 
 const stopInstances: Action = (world, params) => {
-  const order: StopOrder = {
+  const order: StopOptions = {
     force: flag(params, 'Force'),
     hibernate: flag(params, 'Hibernate'),
     skipOsShutdown: flag(params, 'SkipOsShutdown'),

@@ -10,13 +10,13 @@ import { attachmentTo, instanceIn, volumesOf } from './state.ts';
 export const SETTLE_INSTANCE = 'ec2.settle-instance';
 export const FORGET_INSTANCE = 'ec2.forget-instance';
 
-export interface StopOrder {
+export interface StopOptions {
   readonly force: boolean;
   readonly hibernate: boolean;
   readonly skipOsShutdown: boolean;
 }
 
-export const plainStop: StopOrder = { force: false, hibernate: false, skipOsShutdown: false };
+export const defaultStop: StopOptions = { force: false, hibernate: false, skipOsShutdown: false };
 
 export const change = (world: Ec2World, instance: Instance, changes: Partial<Instance>): Instance => {
   const changed = { ...instance, ...changes };
@@ -42,7 +42,7 @@ const wrongState = (id: string, verb: string): Ec2Refusal =>
   new Ec2Refusal('IncorrectInstanceState', `The instance '${id}' is not in a state from which it can be ${verb}.`);
 
 /** @throws Ec2Refusal if the instance cannot be stopped now. In that case, nothing changes. */
-export const mayStop = (instance: Instance, order: StopOrder): void => {
+export const mayStop = (instance: Instance, order: StopOptions): void => {
   if (instance.state === 'pending' || instance.state === 'shutting-down' || instance.state === 'terminated') {
     throw wrongState(instance.id, 'stopped');
   }
@@ -54,7 +54,7 @@ export const mayStop = (instance: Instance, order: StopOrder): void => {
   }
 };
 
-export const stopByUser = (world: Ec2World, instance: Instance, order: StopOrder): Instance => {
+export const stopByUser = (world: Ec2World, instance: Instance, order: StopOptions): Instance => {
   const reason = order.hibernate ? hibernateByUser : shutdownByUser;
   if (instance.state === 'running') beginStop(world, instance, reason, userInitiated(world), order.hibernate);
   const { forcedStopTakes } = world.parts.ec2.knobs;

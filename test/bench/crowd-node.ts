@@ -1,7 +1,7 @@
 import type { NodeObject } from '../../sandbox/cluster/objects.ts';
 import type { Draft } from '../../sandbox/cluster/store.ts';
 import { bootIdOf } from '../../sandbox/cluster/controllers/nodes.ts';
-import { stamp } from '../../sandbox/cluster/controllers/times.ts';
+import { timestamp } from '../../sandbox/cluster/controllers/times.ts';
 import { EBS } from '../../sandbox/aws-sandbox.ts';
 import type { CrowdNode } from './crowd.ts';
 
@@ -36,8 +36,8 @@ const conditionsAt = (now: number) =>
     { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' } as const,
   ].map((condition) => ({
     ...condition,
-    lastHeartbeatTime: stamp(now),
-    lastTransitionTime: stamp(now - 86_400_000),
+    lastHeartbeatTime: timestamp(now),
+    lastTransitionTime: timestamp(now - 86_400_000),
   }));
 
 const imagesOf = (ordinal: number) =>

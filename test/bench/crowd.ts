@@ -1,4 +1,4 @@
-import { microStamp, stamp } from '../../sandbox/cluster/controllers/times.ts';
+import { microTime, timestamp } from '../../sandbox/cluster/controllers/times.ts';
 import { attachmentName } from '../../sandbox/cluster/controllers/volumes.ts';
 import type { Draft, Store } from '../../sandbox/cluster/store.ts';
 import { emptyCluster, storeOf, type ClusterState } from '../../sandbox/cluster/store.ts';
@@ -50,7 +50,7 @@ const putNode = (put: Put, { name, machine, ...rest }: CrowdNode, now: number): 
     metadata: { name, ...ownedBy(node) },
     spec: { drivers },
   });
-  const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microStamp(now) };
+  const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microTime(now) };
   put('leases', {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
@@ -92,7 +92,7 @@ const putPods = (put: Put, { name, ordinal }: CrowdNode, now: number): void => {
       kind: 'Pod',
       metadata: { name: `web-${ordinal}-${pod}`, namespace: `team-${ordinal % NAMESPACES}`, labels: { app: 'web' } },
       spec: { nodeName: name, containers: [{ name: 'main', image: 'example.org/web:1' }] },
-      status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: stamp(now) }] },
+      status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: timestamp(now) }] },
     });
   }
 };

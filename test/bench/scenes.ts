@@ -5,7 +5,7 @@ import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addNode, addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { addInstance, addVolume } from '../../sandbox/ec2/scenario.ts';
-import { plainStop, stopByUser, terminate } from '../../sandbox/ec2/instances.ts';
+import { defaultStop, stopByUser, terminate } from '../../sandbox/ec2/instances.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
 import { freshRun, portsOver } from '../simulation/ports.ts';
 
@@ -64,7 +64,7 @@ const staged = (machines: number, disks: number, naming: Naming = {}): Staged =>
 
 const stop = (world: AwsWorld, machine: string): void => {
   const instance = instanceIn(world, machine);
-  if (instance) stopByUser(world, instance, plainStop);
+  if (instance) stopByUser(world, instance, defaultStop);
 };
 
 const terminated = (world: AwsWorld, machine: string): void => {

@@ -4,7 +4,7 @@ import { checkFindings } from '../../demo/play.ts';
 import { addTaint, dropTaint, outOfService } from '../../sandbox/cluster/controllers/taints.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
 import { attach, detach, settleAttachment } from '../../sandbox/ec2/attachments.ts';
-import { plainStop, stopByUser } from '../../sandbox/ec2/instances.ts';
+import { defaultStop, stopByUser } from '../../sandbox/ec2/instances.ts';
 import { played } from './demo-stage.ts';
 
 type Played = Awaited<ReturnType<typeof played>>;
@@ -53,7 +53,7 @@ describe('the verdict of the demo', () => {
   it('finds a machine that was powered off although the policy forbids it', async () => {
     const tamper = ({ lanes: { fenced }, story }: Played): void => {
       const instance = instanceIn(fenced.world, story.holder);
-      if (instance) stopByUser(fenced.world, instance, plainStop);
+      if (instance) stopByUser(fenced.world, instance, defaultStop);
     };
     expect(await foundAfter('partition', tamper)).toEqual(['machine-runs']);
   });

@@ -4,7 +4,7 @@ import { EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { withCondition } from '../../sandbox/cluster/controllers/pods.ts';
-import { stamp } from '../../sandbox/cluster/controllers/times.ts';
+import { timestamp } from '../../sandbox/cluster/controllers/times.ts';
 import { addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { put } from '../../sandbox/history.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
@@ -80,7 +80,7 @@ export const ageLease = (world: AwsWorld, { node }: Holder): void => {
     writerAs(world, 'admin').change(
       'leases',
       lease,
-      (draft) => void (draft.spec.renewTime = stamp(world.now() - LONG_MS)),
+      (draft) => void (draft.spec.renewTime = timestamp(world.now() - LONG_MS)),
     );
 };
 

@@ -5,14 +5,14 @@ import { idWithoutFence, type Incident, objectNameOf, parseIncident } from '../.
 import { announcementsOf } from '../../incidents/announcement.ts';
 import { joined } from '../../incidents/join.ts';
 import { nodeGone, startMachine, stopped } from '../simulation/incidents.ts';
-import { eventOccasion, record, sweepOccasion } from './recorded.ts';
+import { eventTrigger, record, sweepTrigger } from './recorded.ts';
 
-const wentOff = eventOccasion(
+const wentOff = eventTrigger(
   '7bf73129-1428-4cd3-a780-95db273d1602',
   'state-change-stopped',
   '2026-01-01T00:00:20.000Z',
 );
-const cameBack = eventOccasion(
+const cameBack = eventTrigger(
   '0d079340-135a-c8c6-95c2-41fb8f496c53',
   'state-change-running',
   '2026-01-01T00:02:00.000Z',
@@ -76,7 +76,7 @@ describe('an incident', () => {
     const policy = { paused: 'network maintenance' };
     const { incident } = await record(scene, wentOff, null, { policy });
     await isLikeExample(incident, 'refusal');
-    const again = await record(scene, sweepOccasion, incident, { policy });
+    const again = await record(scene, sweepTrigger, incident, { policy });
     expect(again.incident).toBe(incident);
     expect(incident).toMatchObject({ fence: null, state: 'refused', ends: [{ because: { code: 'paused' } }] });
   });

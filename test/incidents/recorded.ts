@@ -2,20 +2,20 @@ import { run } from '../../fencing/loop/run.ts';
 import type { Outcome } from '../../fencing/model/outcome.ts';
 import type { Incident } from '../../incidents/incident.ts';
 import { joined } from '../../incidents/join.ts';
-import { incidentOfRun, type Occasion, emptyRunLog, logged } from '../../incidents/of-run.ts';
+import { incidentOfRun, type RunTrigger, emptyRunLog, logged } from '../../incidents/of-run.ts';
 import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
 import type { Incident as Scene } from '../simulation/incidents.ts';
 import { freshRun, portsOver, type Wanted } from '../simulation/ports.ts';
 
 /** A run in the sandbox, and what it shows of an incident. */
 
-export const eventOccasion = (event: string, says: string, happened: string): Occasion => ({
+export const eventTrigger = (event: string, says: string, happened: string): RunTrigger => ({
   trigger: { kind: 'event', event, says, happened },
   account: SANDBOX_ACCOUNT,
   region: SANDBOX_REGION,
 });
 
-export const sweepOccasion: Occasion = {
+export const sweepTrigger: RunTrigger = {
   trigger: { kind: 'sweep', event: null, says: null, happened: null },
   account: null,
   region: null,
@@ -30,7 +30,7 @@ export interface Recorded {
 
 export const record = async (
   { world, scene }: Scene,
-  occasion: Occasion,
+  trigger: RunTrigger,
   before: Incident | null = null,
   wanted: Partial<Wanted> = {},
 ): Promise<Recorded> => {
@@ -43,6 +43,6 @@ export const record = async (
       log = logged(log, command, result, known);
     },
   });
-  const shown = incidentOfRun(outcome, log, occasion, world.now());
+  const shown = incidentOfRun(outcome, log, trigger, world.now());
   return { outcome, shown, incident: shown ? joined(before, shown) : before };
 };

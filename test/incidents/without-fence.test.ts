@@ -12,7 +12,7 @@ import { attachment, cluster, node, NOW, volume } from '../fencing/view-builder.
 import { stopped } from '../simulation/incidents.ts';
 import { freshRun, portsOver } from '../simulation/ports.ts';
 import { memoryKeeper } from './memory-keeper.ts';
-import { record, sweepOccasion } from './recorded.ts';
+import { record, sweepTrigger } from './recorded.ts';
 
 const stepped = (step: StepReport['step'], target: string, at = NOW - 20_000): StepReport => ({
   step,
@@ -27,7 +27,7 @@ const stepped = (step: StepReport['step'], target: string, at = NOW - 20_000): S
 /** What a run shows that took one step before the mark, and that now waits. Its Node has a volume. */
 const waitingAfter = async (step: StepReport) => {
   const scene = stopped();
-  const { outcome } = await record(scene, sweepOccasion, null, { policy: { paused: 'maintenance' } });
+  const { outcome } = await record(scene, sweepTrigger, null, { policy: { paused: 'maintenance' } });
   const waiting: Outcome = {
     ...outcome,
     outcome: 'waiting',
@@ -37,7 +37,7 @@ const waitingAfter = async (step: StepReport) => {
   };
   const start = freshRun(scene.world, portsOver(scene.world), { machine: scene.scene.holder });
   const found = cluster({ node: node(), volumes: [volume({ attachment: attachment() })] });
-  return incidentOfRun(waiting, { ...emptyRunLog(start), found }, sweepOccasion, NOW);
+  return incidentOfRun(waiting, { ...emptyRunLog(start), found }, sweepTrigger, NOW);
 };
 
 const detached: Aftermath = {
@@ -108,7 +108,7 @@ describe('the note of a power-off', () => {
 
   /** A fence of the same machine that began at that time, as a run sees it that did not begin it. */
   const fencedSince = async (begun: number) => {
-    const { incident } = await record(stopped(), sweepOccasion);
+    const { incident } = await record(stopped(), sweepTrigger);
     if (!incident) throw new Error('a fence leaves an incident');
     const steps = incident.steps.filter(({ step }) => step !== 'mark');
     return { ...incident, steps, begun: new Date(begun).toISOString() };

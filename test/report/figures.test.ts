@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { percentile, shadowSummaryOf, spreadsOf } from '../../report/figures.ts';
+import { percentile, shadowSummaryOf, phaseDurations } from '../../report/figures.ts';
 import { objectsToRead, requireIncidents, selected } from '../../report/select.ts';
 import type { Incident } from '../../incidents/incident.ts';
 import { shadowStory } from '../../report/words.ts';
@@ -23,7 +23,7 @@ describe('the spread of a phase', () => {
       { ...withPhases(fenced, 'c', {}), phases: { ...fenced.phases, proven: null } },
       refused,
     ];
-    const proof = spreadsOf(some).phases.find(({ to }) => to === 'proven');
+    const proof = phaseDurations(some).phases.find(({ to }) => to === 'proven');
     expect(proof).toMatchObject({ known: 2, of: 4, p50: 1_000, p90: 3_000, longest: 3_000 });
   });
 });

@@ -9,7 +9,7 @@ import { addNode, addStatefulSet } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { emptyCluster } from '../../sandbox/cluster/store.ts';
 import { ec2Actors } from '../../sandbox/ec2/actors.ts';
-import { plainStop, start, stopByUser } from '../../sandbox/ec2/instances.ts';
+import { defaultStop, start, stopByUser } from '../../sandbox/ec2/instances.ts';
 import { addInstance, addVolume } from '../../sandbox/ec2/scenario.ts';
 import type { WithEc2 } from '../../sandbox/ec2/state.ts';
 import { emptyEc2, instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
@@ -42,7 +42,7 @@ const clusterOnEc2 = () => {
 
 const stopInstance = (world: Whole, id: string): void => {
   const instance = instanceIn(world, id);
-  if (instance) stopByUser(world, instance, plainStop);
+  if (instance) stopByUser(world, instance, defaultStop);
 };
 
 const fence = (world: Whole, name: string): void => {

@@ -3,7 +3,7 @@ import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addBarePod, addDaemonSet, addJob, addMirrorPod } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
-import { plainStop, start, stopByUser, terminate } from '../../sandbox/ec2/instances.ts';
+import { defaultStop, start, stopByUser, terminate } from '../../sandbox/ec2/instances.ts';
 import { forget } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { databaseOnTwoNodes, type DatabaseScene } from '../../sandbox/scenes/ec2-database.ts';
@@ -21,7 +21,7 @@ export const stage = (seed: number): Incident => {
 
 export const stopMachine = (world: AwsWorld, id: string): void => {
   const instance = instanceIn(world, id);
-  if (instance) stopByUser(world, instance, plainStop);
+  if (instance) stopByUser(world, instance, defaultStop);
 };
 
 export const startMachine = (world: AwsWorld, id: string): void => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { startRun } from '../../fencing/loop/state.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { change, plainStop, stopByUser } from '../../sandbox/ec2/instances.ts';
+import { change, defaultStop, stopByUser } from '../../sandbox/ec2/instances.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { stage, startMachine, UNTIL_STOPPED_MS, type Incident } from './incidents.ts';
 import { portsOver } from './ports.ts';
@@ -14,7 +14,7 @@ const MINUTE_MS = 60_000;
 
 const hibernate = (world: AwsWorld, id: string): void => {
   const instance = instanceIn(world, id);
-  if (instance) stopByUser(world, change(world, instance, { canHibernate: true }), { ...plainStop, hibernate: true });
+  if (instance) stopByUser(world, change(world, instance, { canHibernate: true }), { ...defaultStop, hibernate: true });
   world.advance(UNTIL_STOPPED_MS);
 };
 

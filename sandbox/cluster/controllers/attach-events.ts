@@ -5,7 +5,7 @@ import type { DesiredVolume } from './desired-state.ts';
 import { desiredVolumes, attachmentKey } from './desired-state.ts';
 import type { AttachedVolume, VolumeOperation } from './memory.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
-import { microStamp } from './times.ts';
+import { microTime } from './times.ts';
 
 type Desired = ReadonlyMap<string, DesiredVolume>;
 
@@ -53,7 +53,7 @@ const recordEvent = (world: ClusterWorld, pod: PodObject, note: string): void =>
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
     metadata: { name: `${name}.${digest}`, namespace },
-    eventTime: microStamp(world.now()),
+    eventTime: microTime(world.now()),
     reportingController: 'attachdetach-controller',
     reportingInstance: 'attachdetach-controller',
     action: 'Attach',

@@ -5,7 +5,7 @@ import type { CloudView } from './cloud-view.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isReady } from './nodes.ts';
 import { addTaint, dropTaint, hasTaint, shutDown } from './taints.ts';
-import { microStamp, stamp } from './times.ts';
+import { microTime, timestamp } from './times.ts';
 
 const every = 5_000;
 
@@ -27,7 +27,7 @@ const askAbout = (cloudView: CloudView, world: ClusterWorld, node: NodeObject): 
   const existence = machine === undefined ? 'exists' : cloudView.existence(machine);
   if (existence === 'gone') return removeNode(world, node);
   if (existence === 'exists' || hasTaint(node, shutDown)) return;
-  const taint = { key: shutDown, effect: 'NoSchedule', timeAdded: stamp(world.now()) } as const;
+  const taint = { key: shutDown, effect: 'NoSchedule', timeAdded: timestamp(world.now()) } as const;
   writer(world).change('nodes', node, (draft) => addTaint(draft, taint));
 };
 
@@ -42,7 +42,7 @@ const removeNode = (world: ClusterWorld, node: NodeObject): void => {
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
     metadata: { name: `${name}.${uid.slice(-12)}.deleting`, namespace: 'default' },
-    eventTime: microStamp(world.now()),
+    eventTime: microTime(world.now()),
     reportingController: 'cloud-node-lifecycle-controller',
     reportingInstance: 'cloud-node-lifecycle-controller',
     action: 'DeletingNode',

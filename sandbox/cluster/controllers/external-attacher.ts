@@ -7,7 +7,7 @@ import { getObject } from '../get-objects.ts';
 import type { CloudView } from './cloud-view.ts';
 import type { AttacherWork } from './memory.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
-import { between, stamp } from './times.ts';
+import { between, timestamp } from './times.ts';
 import type { AttachableVolume } from './volumes.ts';
 import { attachableNamed } from './volumes.ts';
 
@@ -177,7 +177,7 @@ const failed = (
   work.stage = 'idle';
   work.failures += 1;
   writerFor(world, attachment).change('volumeattachments', attachment, (draft) => {
-    const error = { time: stamp(world.now()), message };
+    const error = { time: timestamp(world.now()), message };
     if (kind === 'attach') draft.status.attachError = error;
     else draft.status.detachError = error;
   });

@@ -1,6 +1,6 @@
 import type { PodObject } from '../objects.ts';
 import { withCondition } from './pods.ts';
-import { stamp } from './times.ts';
+import { timestamp } from './times.ts';
 
 type ContainerState =
   | { running: { startedAt: string } }
@@ -15,7 +15,7 @@ const setContainers = (pod: PodObject, state: ContainerState, at: number): void 
 
 export const markRunning = (pod: PodObject, at: number): void => {
   pod.status.phase = 'Running';
-  setContainers(pod, { running: { startedAt: stamp(at) } }, at);
+  setContainers(pod, { running: { startedAt: timestamp(at) } }, at);
 };
 
 /** After a boot, the pod is still bound to this node, and its containers must be created again. */
@@ -24,5 +24,5 @@ export const markWaiting = (pod: PodObject, at: number): void =>
 
 export const markTerminated = (pod: PodObject, at: number): void => {
   pod.status.phase = 'Failed';
-  setContainers(pod, { terminated: { exitCode: 143, finishedAt: stamp(at) } }, at);
+  setContainers(pod, { terminated: { exitCode: 143, finishedAt: timestamp(at) } }, at);
 };

@@ -7,7 +7,7 @@ import { reachesApi } from './kubelet-reach.ts';
 import type { KubeletMemory } from './memory.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { bootIdOf, csiNodeOf, isReady, leaseOf, nodeOf, reportBoot, reportHeartbeat } from './nodes.ts';
-import { between, microStamp } from './times.ts';
+import { between, microTime } from './times.ts';
 
 const renewEvery = 10_000;
 const statusEvery = 300_000;
@@ -69,5 +69,5 @@ const renewLease = (world: ClusterWorld, writer: ObjectWriter, kubelet: KubeletM
   const { name } = kubelet.describes;
   const lease = getObject(world, 'leases', name, 'kube-node-lease');
   if (!lease) writer.create('leases', leaseOf(name, getObject(world, 'nodes', name), world.now()));
-  else writer.change('leases', lease, (draft) => void (draft.spec.renewTime = microStamp(world.now())));
+  else writer.change('leases', lease, (draft) => void (draft.spec.renewTime = microTime(world.now())));
 };

@@ -5,7 +5,7 @@ import type { ClusterWorld } from '../cluster-world.ts';
 import { readiness } from './nodes.ts';
 import { isReadyPod, withCondition } from './pods.ts';
 import { addTaint, dropTaint, hasTaint, notReady, unreachable, unschedulable } from './taints.ts';
-import { stamp } from './times.ts';
+import { timestamp } from './times.ts';
 import { podsOn } from './volumes.ts';
 import { everythingDown, queueForNoExecute } from './zone-limiter.ts';
 
@@ -101,6 +101,6 @@ const swap = (
   if (lacking.length === 0 && left.length === 0) return;
   writer(world).change('nodes', node, (draft) => {
     for (const key of left) dropTaint(draft, key, effect);
-    for (const key of lacking) addTaint(draft, { key, effect, timeAdded: stamp(world.now()) });
+    for (const key of lacking) addTaint(draft, { key, effect, timeAdded: timestamp(world.now()) });
   });
 };

@@ -4,7 +4,7 @@ import type { Draft } from '../store.ts';
 import type { NodeDescription } from './memory.ts';
 import { withCondition } from './pods.ts';
 import { notReady } from './taints.ts';
-import { microStamp, stamp } from './times.ts';
+import { microTime, timestamp } from './times.ts';
 import { zoneLabel } from './volumes.ts';
 
 export const isReady = (node: NodeObject): boolean => readiness(node)?.status === 'True';
@@ -60,7 +60,7 @@ export const reportHeartbeat = (node: NodeObject, at: number): void => {
     status: 'True',
     reason: 'KubeletReady',
     message: 'kubelet is posting ready status',
-    lastHeartbeatTime: stamp(at),
+    lastHeartbeatTime: timestamp(at),
   } as const;
   node.status.conditions = withCondition(node.status.conditions, ready, at);
 };
@@ -80,5 +80,5 @@ export const leaseOf = (name: string, node: NodeObject | undefined, at: number):
   apiVersion: 'coordination.k8s.io/v1',
   kind: 'Lease',
   metadata: { name, namespace: 'kube-node-lease', ...(node && ownedByNode(node)) },
-  spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microStamp(at) },
+  spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microTime(at) },
 });

@@ -2,7 +2,7 @@ import type { Condition, PodObject, PodSpec, Toleration, WorkloadObject } from '
 import type { Draft } from '../store.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { notReady, unreachable } from './taints.ts';
-import { stamp } from './times.ts';
+import { timestamp } from './times.ts';
 
 export const isFinished = (pod: PodObject): boolean =>
   pod.status.phase === 'Succeeded' || pod.status.phase === 'Failed';
@@ -81,6 +81,7 @@ export const withCondition = (
   at: number,
 ): Condition[] => {
   const known = conditions?.find((other) => other.type === condition.type);
-  const lastTransitionTime = known?.status === condition.status ? (known.lastTransitionTime ?? stamp(at)) : stamp(at);
+  const lastTransitionTime =
+    known?.status === condition.status ? (known.lastTransitionTime ?? timestamp(at)) : timestamp(at);
   return [...(conditions ?? []).filter((other) => other.type !== condition.type), { ...condition, lastTransitionTime }];
 };

@@ -1,10 +1,10 @@
 import type { ClusterWorld } from '../cluster-world.ts';
 
 /** Returns RFC 3339 with seconds, as in metadata and conditions. */
-export const stamp = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`;
+export const timestamp = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`;
 
 /** Returns RFC 3339 with microseconds, as in Leases and Events. */
-export const microStamp = (at: number): string => new Date(at).toISOString().replace('Z', '000Z');
+export const microTime = (at: number): string => new Date(at).toISOString().replace('Z', '000Z');
 
 export const between = (world: ClusterWorld, least: number, most: number): number =>
   Math.round(least + world.random() * (most - least));

@@ -4,7 +4,7 @@ import { listObjects, getObject } from '../get-objects.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
 import { isReady, readiness } from './nodes.ts';
 import { addTaint, hasTaint, notReady, unreachable } from './taints.ts';
-import { stamp } from './times.ts';
+import { timestamp } from './times.ts';
 import { zoneLabel } from './volumes.ts';
 
 /** kube-controller-manager's --node-eviction-rate, --secondary-node-eviction-rate and their thresholds. */
@@ -54,7 +54,7 @@ const taintNoExecute = (world: ClusterWorld, name: string): boolean => {
   const key = readiness(node)?.status === 'Unknown' ? unreachable : notReady;
   if (hasTaint(node, key, 'NoExecute')) return false;
   writerAs(world, 'node-controller').change('nodes', node, (draft) =>
-    addTaint(draft, { key, effect: 'NoExecute', timeAdded: stamp(world.now()) }),
+    addTaint(draft, { key, effect: 'NoExecute', timeAdded: timestamp(world.now()) }),
   );
   return true;
 };

@@ -3,23 +3,23 @@ import { InvalidInput, PermissionDenied, Refused, Unavailable } from '../../../f
 import { objectNameOf, parseIncident, type Incident } from '../../../incidents/incident.ts';
 import { defaultPolicy } from '../../../fencing/model/policy.ts';
 import { keepIncident } from '../../../incidents/keep.ts';
-import { record, eventOccasion } from '../../incidents/recorded.ts';
+import { record, eventTrigger } from '../../incidents/recorded.ts';
 import { never } from '../../sandbox/in-process.ts';
 import { startMachine, stopped } from '../../simulation/incidents.ts';
 import { keepers, type KeeperHarness } from './stand-ins.ts';
 
 /** What the place for incidents must do on every cloud. */
 
-const occasion = eventOccasion('event-1', 'state-change-stopped', '2026-01-01T00:00:20.000Z');
+const trigger = eventTrigger('event-1', 'state-change-stopped', '2026-01-01T00:00:20.000Z');
 
 let fence: Incident;
 let release: Incident;
 beforeAll(async () => {
   const scene = stopped();
-  const { shown: first } = await record(scene, occasion);
+  const { shown: first } = await record(scene, trigger);
   startMachine(scene.world, scene.scene.holder);
   scene.world.advance(90_000);
-  const { shown: second } = await record(scene, occasion, null, { runId: 'second' });
+  const { shown: second } = await record(scene, trigger, null, { runId: 'second' });
   if (!first || !second) throw new Error('both runs have something to show');
   [fence, release] = [first, second];
 });

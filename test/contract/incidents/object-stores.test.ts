@@ -8,7 +8,7 @@ import { objectNameOf, parseIncident, type Incident } from '../../../incidents/i
 import { defaultPolicy } from '../../../fencing/model/policy.ts';
 import { keepIncident } from '../../../incidents/keep.ts';
 import type { IncidentKeeper, ObjectStore } from '../../../incidents/store.ts';
-import { eventOccasion, record } from '../../incidents/recorded.ts';
+import { eventTrigger, record } from '../../incidents/recorded.ts';
 import { never } from '../../sandbox/in-process.ts';
 import { startMachine, stopped } from '../../simulation/incidents.ts';
 import { keepers, type KeeperHarness } from './stand-ins.ts';
@@ -36,7 +36,7 @@ const ofFolder = async (): Promise<StoreHarness> => {
   };
 };
 
-const occasion = eventOccasion('event-1', 'state-change-stopped', '2026-01-01T00:00:20.000Z');
+const trigger = eventTrigger('event-1', 'state-change-stopped', '2026-01-01T00:00:20.000Z');
 
 describe.each([...keepers.map(([name, , open]) => [name, ofKeeper(open)] as const), ['a folder', ofFolder] as const])(
   'the objects of %s',
@@ -82,10 +82,10 @@ describe.each([...keepers.map(([name, , open]) => [name, ofKeeper(open)] as cons
 
     it('complete one incident although runs write at the same time', async () => {
       const scene = stopped();
-      const { shown: fence } = await record(scene, occasion);
+      const { shown: fence } = await record(scene, trigger);
       startMachine(scene.world, scene.scene.holder);
       scene.world.advance(90_000);
-      const { shown: release } = await record(scene, occasion, null, { runId: 'second' });
+      const { shown: release } = await record(scene, trigger, null, { runId: 'second' });
       if (!fence || !release) throw new Error('both runs have something to show');
       const shown: readonly Incident[] = [fence, release, fence];
       await Promise.all(shown.map((each) => keepIncident(each, defaultPolicy, there.keeper, never())));

@@ -1,7 +1,7 @@
 import { awsCloud } from '../../../providers/aws/index.ts';
 import { ec2Clients } from '../../../providers/aws/client.ts';
 import { openEc2Server } from '../../../sandbox/ec2/ec2-server.ts';
-import { plainStop, start, stopByUser, terminate } from '../../../sandbox/ec2/instances.ts';
+import { defaultStop, start, stopByUser, terminate } from '../../../sandbox/ec2/instances.ts';
 import { addInstance, addVolume } from '../../../sandbox/ec2/scenario.ts';
 import type { Ec2World, Instance } from '../../../sandbox/ec2/state.ts';
 import { instanceIn, volumeIn } from '../../../sandbox/ec2/state.ts';
@@ -24,7 +24,7 @@ export const sandboxEc2Harness = async (): Promise<ProviderHarness> => {
     unknownMachine: 'i-0fffffffffffffff1',
     unknownDisk: 'vol-0fffffffffffffff1',
     machine: async () => addInstance(world),
-    stop: (id) => change(id, (_, instance) => stopByUser(world, instance, plainStop)),
+    stop: (id) => change(id, (_, instance) => stopByUser(world, instance, defaultStop)),
     start: (id) => change(id, start),
     terminate: (id) => change(id, terminate),
     ...ec2Endings,

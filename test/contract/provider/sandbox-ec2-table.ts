@@ -1,4 +1,4 @@
-import { plainStop, start, stopByUser, terminate, type StopOrder } from '../../../sandbox/ec2/instances.ts';
+import { defaultStop, start, stopByUser, terminate, type StopOptions } from '../../../sandbox/ec2/instances.ts';
 import { addInstance, stopOutOfBand } from '../../../sandbox/ec2/scenario.ts';
 import { instanceIn, type Ec2World, type Instance } from '../../../sandbox/ec2/state.ts';
 import { MINUTE } from '../../sandbox/ec2/ec2-world.ts';
@@ -16,9 +16,9 @@ export const sandboxEc2Table = (world: Ec2World): readonly ProofRow[] => {
       return id;
     };
   const stopped =
-    (order: Partial<StopOrder> = {}) =>
+    (order: Partial<StopOptions> = {}) =>
     (instance: Instance) =>
-      stopByUser(world, instance, { ...plainStop, ...order });
+      stopByUser(world, instance, { ...defaultStop, ...order });
   return [
     { state: 'pending', power: 'starting', machine: made({ state: 'stopped' }, (instance) => start(world, instance)) },
     { state: 'running', power: 'running', machine: made({}) },

@@ -16,7 +16,7 @@ import { addStatefulSet } from '../../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../../sandbox/cluster/settle.ts';
 import { emptyCluster } from '../../../sandbox/cluster/store.ts';
 import { ec2Actors } from '../../../sandbox/ec2/actors.ts';
-import { plainStop, start, stopByUser, terminate } from '../../../sandbox/ec2/instances.ts';
+import { defaultStop, start, stopByUser, terminate } from '../../../sandbox/ec2/instances.ts';
 import { addVolume } from '../../../sandbox/ec2/scenario.ts';
 import { emptyEc2, instanceIn, volumeIn, type Instance } from '../../../sandbox/ec2/state.ts';
 import { underlyingEc2 } from '../../../sandbox/ec2/underlying-cloud.ts';
@@ -140,7 +140,7 @@ export const openSandboxStage = (seed: number): DifferentialCluster => {
   return {
     participants,
     ask: personAt(world),
-    stop: happening(world, home, (instance) => void stopByUser(world, instance, plainStop)),
+    stop: happening(world, home, (instance) => void stopByUser(world, instance, defaultStop)),
     terminate: happening(world, home, (instance) => void terminate(world, instance)),
     start: happening(world, home, (instance) => void start(world, instance)),
     failDetach: async (fails) => void (troubled.detachFails = fails),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PermissionDenied, Refused, Throttled, Unavailable } from '../../../fencing/model/errors.ts';
 import { addFault, throttled } from '../../../sandbox/ec2/faults.ts';
-import { plainStop, stopByUser } from '../../../sandbox/ec2/instances.ts';
+import { defaultStop, stopByUser } from '../../../sandbox/ec2/instances.ts';
 import { addInstance, addVolume, forget, stopGuest } from '../../../sandbox/ec2/scenario.ts';
 import type { Ec2World } from '../../../sandbox/ec2/state.ts';
 import { instanceIn, volumesOf } from '../../../sandbox/ec2/state.ts';
@@ -20,7 +20,7 @@ const lookOnce = (world: Ec2World, machines: readonly string[], disks = false) =
 
 const stop = (world: Ec2World, id: string, hibernate = false): void => {
   const instance = instanceIn(world, id);
-  if (instance) stopByUser(world, instance, { ...plainStop, hibernate });
+  if (instance) stopByUser(world, instance, { ...defaultStop, hibernate });
 };
 
 describe('an EC2 list that never ends', () => {

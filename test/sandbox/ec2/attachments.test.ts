@@ -1,7 +1,7 @@
 import { AttachVolumeCommand, DescribeVolumesCommand, DetachVolumeCommand } from '@aws-sdk/client-ec2';
 import { describe, expect, it } from 'vitest';
 import { errorCodeOf } from '../../../providers/aws/errors.ts';
-import { plainStop, stopByUser } from '../../../sandbox/ec2/instances.ts';
+import { defaultStop, stopByUser } from '../../../sandbox/ec2/instances.ts';
 import { addInstance, addVolume, stopGuest } from '../../../sandbox/ec2/scenario.ts';
 import type { Ec2World } from '../../../sandbox/ec2/state.ts';
 import { instanceIn, volumeIn, volumesOf } from '../../../sandbox/ec2/state.ts';
@@ -63,7 +63,7 @@ describe("disks in the sandbox's EC2", () => {
     const disk = addVolume(world, {}, { instance: machine });
     underlyingEc2.mount(world, disk, machine);
     const instance = instanceIn(world, machine);
-    if (instance) stopByUser(world, instance, { ...plainStop, hibernate: true });
+    if (instance) stopByUser(world, instance, { ...defaultStop, hibernate: true });
     world.advance(MINUTE);
     await detach(world, disk, machine);
     world.advance(MINUTE);
