@@ -191,7 +191,7 @@ interface SharingPorts extends LookPorts {
 
 /** Returns the shared looks of one scope, either with or without disks. Only one call is in progress at a time. */
 const looksOfScope = (ports: SharingPorts): SharedLooks['look'] => {
-  const { clock, signal: occasion, runs } = ports;
+  const { clock, signal: outer, runs } = ports;
   /** The pause (ms) before the next call. */
   let rest = 0;
   const answer = async (group: Group<WaitingLook>): Promise<void> => {
@@ -211,11 +211,11 @@ const looksOfScope = (ports: SharingPorts): SharedLooks['look'] => {
   const looks = createGroups<WaitingLook>(async (group) => {
     await answer(group);
     // When the invocation is aborted, waiting looks are aborted, too.
-    if (rest > 0) await clock.sleep(rest, occasion).catch(() => undefined);
+    if (rest > 0) await clock.sleep(rest, outer).catch(() => undefined);
   }, AT_ONCE);
   return (machine, disks, signal) =>
     new Promise((resolve, reject) => {
-      const wanted = AbortSignal.any([signal, occasion]);
+      const wanted = AbortSignal.any([signal, outer]);
       looks.add({ machine, disks, signal: wanted, resolve, reject, tries: 0 });
     });
 };

@@ -65,18 +65,18 @@ const AT_A_TIME = { apart: 5, together: 30 };
 /** Looks at each machine once, even if it is named several times, and runs each until its end, a wait, or a refusal. */
 export const runAll = async (
   named: readonly MachineId[],
-  occasion: SharedRunOptions,
+  runOptions: SharedRunOptions,
   ports: Ports,
   locationHints: ReadonlyMap<MachineId, LocationHint> = new Map(),
 ): Promise<readonly Outcome[]> => {
   const machines = [...new Set(named)];
-  const reads = machines.length > 1 ? await readAll(machines, occasion, ports) : NO_READS;
+  const reads = machines.length > 1 ? await readAll(machines, runOptions, ports) : NO_READS;
   const [apart, together] = [pLimit(AT_A_TIME.apart), pLimit(AT_A_TIME.together)];
   const sharing = { ...ports, looks: createSharedLooks(ports, () => together.activeCount) };
   return Promise.all(
     machines.map((machine) => {
       const limit = (ports.cloud.sharedLookScope?.(machine) ?? null) === null ? apart : together;
-      return limit(() => run(startOf(machine, reads, occasion, locationHints, ports), sharing));
+      return limit(() => run(startOf(machine, reads, runOptions, locationHints, ports), sharing));
     }),
   );
 };
@@ -97,14 +97,14 @@ const readAll = (machines: readonly MachineId[], { deadline }: SharedRunOptions,
 const startOf = (
   machine: MachineId,
   reads: Reads,
-  { newRunId, runLasts = Infinity, vouched = null, ...occasion }: SharedRunOptions,
+  { newRunId, runLasts = Infinity, vouched = null, ...runOptions }: SharedRunOptions,
   locationHints: ReadonlyMap<MachineId, LocationHint>,
   { cloud, clock }: Ports,
 ): RunState => {
   const state = startRun({
-    ...occasion,
+    ...runOptions,
     ...locationHints.get(machine),
-    deadline: Math.min(occasion.deadline, clock.now().mono + runLasts),
+    deadline: Math.min(runOptions.deadline, clock.now().mono + runLasts),
     request: { machine, intent: 'fence', accepted: null, vouched },
     identityRules: cloud,
     runId: newRunId(),

@@ -97,11 +97,11 @@ const safeCandidateOf = async (cluster: Cluster, suspect: SuspectNode, ports: Po
 
 const searchCandidates = async (
   cluster: Cluster,
-  occasion: SharedRunOptions,
+  runOptions: SharedRunOptions,
   ports: Ports,
 ): Promise<readonly SweepCandidate[]> => {
   const suspects = await cluster.suspects(STALE_LEASE_MS, ports.signal);
-  const lifts = await Promise.all(suspects.map((suspect) => liftBeforeRun(cluster.name, suspect, occasion, ports)));
+  const lifts = await Promise.all(suspects.map((suspect) => liftBeforeRun(cluster.name, suspect, runOptions, ports)));
   const found = await Promise.all(suspects.map((suspect) => safeCandidateOf(cluster, suspect, ports)));
   return found.map((candidate, at) => ({ ...candidate, lift: lifts[at] ?? null }));
 };
@@ -113,12 +113,12 @@ const searchCandidates = async (
  */
 export const candidatesIn = async (
   cluster: Cluster,
-  occasion: SharedRunOptions,
+  runOptions: SharedRunOptions,
   ports: Ports,
 ): Promise<CandidateScan> => {
   try {
-    const candidates = await endInTime(halfOf(occasion.deadline, ports), ports, (signal) =>
-      searchCandidates(cluster, occasion, { ...ports, signal }),
+    const candidates = await endInTime(halfOf(runOptions.deadline, ports), ports, (signal) =>
+      searchCandidates(cluster, runOptions, { ...ports, signal }),
     );
     return { candidates, unreachable: [] };
   } catch (error) {
@@ -172,12 +172,12 @@ const refused = (state: RunState, reason: Reason): RunState => ({
 /** Returns the state of a candidate without a run, or null if there is nothing to report. */
 const unnamed = (
   { cluster, suspect, doubt, fault, lift }: SweepCandidate,
-  occasion: SharedRunOptions,
+  runOptions: SharedRunOptions,
   ports: Ports,
 ): RunState | null => {
   const state =
     lift ??
-    simulateLift(stateOfSuspect(cluster, suspect, UNKNOWN_MACHINE, occasion, ports), suspect, ports.clock.now());
+    simulateLift(stateOfSuspect(cluster, suspect, UNKNOWN_MACHINE, runOptions, ports), suspect, ports.clock.now());
   if (state.ending || state.pending) return state;
   if (fault) return { ...state, ending: failedEnding(fault) };
   return doubt === null ? null : refused(state, because('identity-unproven', doubt));
@@ -189,12 +189,12 @@ const unnamed = (
  */
 export const outcomesOfUnnamed = (
   candidates: readonly SweepCandidate[],
-  occasion: SharedRunOptions,
+  runOptions: SharedRunOptions,
   ports: Ports,
 ): readonly Outcome[] =>
   candidates
     .filter(({ machines }) => machines.length === 0)
-    .flatMap((candidate) => unnamed(candidate, occasion, ports) ?? [])
+    .flatMap((candidate) => unnamed(candidate, runOptions, ports) ?? [])
     .map((state) => outcomeOf(state, ports.clock.now()));
 
 /**
@@ -204,12 +204,12 @@ export const outcomesOfUnnamed = (
 export const refuseAmbiguous = (
   machine: MachineId,
   candidates: readonly SweepCandidate[],
-  occasion: SharedRunOptions,
+  runOptions: SharedRunOptions,
   ports: Ports,
 ): Outcome | null => {
   const existing = existingNodes(candidates);
   const [first, second] = existing;
   if (!first || !second || existing.some(({ suspect }) => suspect.marked)) return null;
-  const state = stateOfSuspect(first.cluster, first.suspect, machine, occasion, ports);
+  const state = stateOfSuspect(first.cluster, first.suspect, machine, runOptions, ports);
   return outcomeOf(refused(state, ambiguousNodesReason(machine, existing.map(locationOf))), ports.clock.now());
 };

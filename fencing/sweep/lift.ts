@@ -18,11 +18,11 @@ export const stateOfSuspect = (
   cluster: string,
   { node }: SuspectNode,
   machine: MachineId,
-  { newRunId, ...occasion }: SharedRunOptions,
+  { newRunId, ...runOptions }: SharedRunOptions,
   { cloud }: Ports,
 ): RunState =>
   startRun({
-    ...occasion,
+    ...runOptions,
     location: { cluster, node },
     request: { machine, intent: 'fence', accepted: null, vouched: null },
     identityRules: cloud,
@@ -37,13 +37,13 @@ export const stateOfSuspect = (
 export const liftBeforeRun = async (
   cluster: string,
   suspect: SuspectNode,
-  occasion: SharedRunOptions,
+  runOptions: SharedRunOptions,
   ports: Ports,
 ): Promise<RunState | null> => {
   const now = ports.clock.now();
   const lift = suspect.marked && liftOutlivedTaint(suspect.marked, now);
-  if (!lift || occasion.policy.dryRun) return null;
-  const state = stateOfSuspect(cluster, suspect, UNKNOWN_MACHINE, occasion, ports);
+  if (!lift || runOptions.policy.dryRun) return null;
+  const state = stateOfSuspect(cluster, suspect, UNKNOWN_MACHINE, runOptions, ports);
   const location = { cluster, node: suspect.node };
   const command = actOn(location, lift, now.mono + PROOF_LASTS_MS);
   const result = await executeCommand(command, state, ports);

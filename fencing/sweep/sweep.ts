@@ -32,31 +32,31 @@ const LONGEST_RUN_MS = 30_000;
  * deleted Nodes. Makes a few list calls per cluster and one look at the machines that they name. Each run then begins
  * where its machine was seen.
  */
-export const sweep = async (occasion: SharedRunOptions, ports: Ports): Promise<SweepOutcome> => {
-  const scans = await Promise.all(ports.clusters.map((cluster) => survey(cluster, occasion, ports)));
+export const sweep = async (runOptions: SharedRunOptions, ports: Ports): Promise<SweepOutcome> => {
+  const scans = await Promise.all(ports.clusters.map((cluster) => survey(cluster, runOptions, ports)));
   const candidates = scans.flatMap(({ candidates: found }) => found);
   const named = groupByMachine(candidates);
-  const doubtful = [...named].flatMap(([machine, seen]) => refuseAmbiguous(machine, seen, occasion, ports) ?? []);
+  const doubtful = [...named].flatMap(([machine, seen]) => refuseAmbiguous(machine, seen, runOptions, ports) ?? []);
   const clear = new Map([...named].filter(([machine]) => doubtful.every((outcome) => outcome.machine !== machine)));
-  const facts = await factsOf([...clear.keys()], occasion, ports);
+  const facts = await factsOf([...clear.keys()], runOptions, ports);
   const locationHints = new Map([...clear].map(([machine, seen]) => [machine, locationHint(machine, seen)]));
   const outcomes = await runAll(
-    inTurn(clear, facts, occasion.newRunId),
-    { ...occasion, runLasts: LONGEST_RUN_MS, handsOver: longWaits },
+    inTurn(clear, facts, runOptions.newRunId),
+    { ...runOptions, runLasts: LONGEST_RUN_MS, handsOver: longWaits },
     ports,
     locationHints,
   );
   return {
-    outcomes: [...outcomes.filter(isNews), ...doubtful, ...outcomesOfUnnamed(candidates, occasion, ports)],
+    outcomes: [...outcomes.filter(isNews), ...doubtful, ...outcomesOfUnnamed(candidates, runOptions, ports)],
     unreachable: scans.flatMap(({ unreachable }) => unreachable),
     overdue: overdueFences(candidates, facts, outcomes, ports.clock.now().wall),
   };
 };
 
-const survey = async (cluster: Cluster, occasion: SharedRunOptions, ports: Ports): Promise<CandidateScan> => {
+const survey = async (cluster: Cluster, runOptions: SharedRunOptions, ports: Ports): Promise<CandidateScan> => {
   const readAt = ports.clock.now().wall;
-  const scan = await candidatesIn(cluster, occasion, ports);
-  await concludeDead(cluster, { ...scan, readAt }, occasion, ports);
+  const scan = await candidatesIn(cluster, runOptions, ports);
+  await concludeDead(cluster, { ...scan, readAt }, runOptions, ports);
   return scan;
 };
 

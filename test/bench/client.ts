@@ -76,9 +76,9 @@ const cloudAt = ({ ec2: { url, region } }: Job, pace: Pace): Cloud => {
 
 const outcomesOf = async (machine: string | null, ports: Ports): Promise<readonly Outcome[]> => {
   let runs = 0;
-  const occasion = { policy, deadline: ports.clock.now().mono + RUN_LASTS_MS, newRunId: () => `run-${(runs += 1)}` };
-  if (machine !== null) return runAll([machine], occasion, ports);
-  const { outcomes, unreachable } = await sweep(occasion, ports);
+  const runOptions = { policy, deadline: ports.clock.now().mono + RUN_LASTS_MS, newRunId: () => `run-${(runs += 1)}` };
+  if (machine !== null) return runAll([machine], runOptions, ports);
+  const { outcomes, unreachable } = await sweep(runOptions, ports);
   for (const { error } of unreachable) throw error;
   return outcomes;
 };

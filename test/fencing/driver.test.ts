@@ -419,14 +419,14 @@ describe('a run', () => {
 });
 
 describe('runs for several machines', () => {
-  const occasion = (change: object = {}) => {
+  const runOptions = (change: object = {}) => {
     let runs = 0;
     return { policy: defaultPolicy, deadline: 60_000, newRunId: () => `run-${(runs += 1)}`, ...change };
   };
 
   it('begin with one look at all machines, each once, with their disks', async () => {
     const { looks, ports } = quiet();
-    const outcomes = await runAll(['m-1', 'm-2', 'm-1'], occasion(), ports);
+    const outcomes = await runAll(['m-1', 'm-2', 'm-1'], runOptions(), ports);
     expect(outcomes.map(({ machine: id }) => id)).toEqual(['m-1', 'm-2']);
     expect(looks[0]).toBe('m-1 m-2 with disks');
     expect(looks).toHaveLength(1);
@@ -434,7 +434,7 @@ describe('runs for several machines', () => {
 
   it('begin without a common look if there is only one machine', async () => {
     const { looks, ports } = quiet();
-    await runAll(['m-1'], occasion(), ports);
+    await runAll(['m-1'], runOptions(), ports);
     expect(looks[0]).toBe('m-1 with disks');
     expect(looks).toHaveLength(1);
   });
@@ -446,12 +446,12 @@ describe('runs for several machines', () => {
       if (ids.length > 1) throw new Unavailable('slow');
       return cloud.look(ids, ...rest);
     };
-    await runAll(['m-1', 'm-2'], occasion(), { ...ports, cloud: { ...cloud, look } });
+    await runAll(['m-1', 'm-2'], runOptions(), { ...ports, cloud: { ...cloud, look } });
     expect(looks.toSorted()).toEqual(['m-1 with disks', 'm-2 with disks']);
     looks.length = 0;
     const half: Cloud['look'] = async (ids, ...rest) =>
       (await cloud.look(ids, ...rest)).filter(({ machine: id }) => ids.length === 1 || id !== 'm-2');
-    await runAll(['m-1', 'm-2'], occasion(), { ...ports, cloud: { ...cloud, look: half } });
+    await runAll(['m-1', 'm-2'], runOptions(), { ...ports, cloud: { ...cloud, look: half } });
     expect(looks).toEqual(['m-1 m-2 with disks', 'm-2 with disks']);
   });
 
@@ -463,7 +463,7 @@ describe('runs for several machines', () => {
     };
     const look: Cloud['look'] = (ids, ...rest) =>
       ids.length > 1 ? new Promise(() => undefined) : ports.cloud.look(ids, ...rest);
-    await runAll(['m-1', 'm-2'], occasion(), { ...ports, clock, cloud: { ...ports.cloud, look } });
+    await runAll(['m-1', 'm-2'], runOptions(), { ...ports, clock, cloud: { ...ports.cloud, look } });
     expect(looks.toSorted()).toEqual(['m-1 with disks', 'm-2 with disks']);
   });
 
@@ -481,7 +481,7 @@ describe('runs for several machines', () => {
     };
     const cloud = { ...ports.cloud, look, sharedLookScope: () => place };
     const machines = Array.from({ length: 40 }, (_unused, nth) => `m-${nth}`);
-    const done = runAll(machines, occasion(), { ...ports, cloud });
+    const done = runAll(machines, runOptions(), { ...ports, cloud });
     await new Promise((resolve) => setImmediate(resolve));
     expect(asked).toEqual(first);
     stopped.abort();
@@ -497,7 +497,7 @@ describe('runs for several machines', () => {
       void starts.push(`${runId} ${request.machine} until ${deadline} ${request.vouched ?? 'unvouched'}`);
     const first = async (change: object) => {
       starts.length = 0;
-      await runAll(['m-1'], occasion(change), { ...ports, clock: steppingClock(), observe });
+      await runAll(['m-1'], runOptions(change), { ...ports, clock: steppingClock(), observe });
       return starts[0];
     };
     expect(await first({})).toBe('run-1 m-1 until 60000 unvouched');
@@ -515,7 +515,7 @@ describe('runs for several machines', () => {
       },
     });
     const hint = { location: { cluster: 'blue', node: 'node-z' }, ambiguity: null, attachments: null, steps: [] };
-    await runAll(['m-1'], occasion(), quiet([blue]).ports, new Map([['m-1', hint]]));
+    await runAll(['m-1'], runOptions(), quiet([blue]).ports, new Map([['m-1', hint]]));
     expect(nodes[0]).toBe('node-z');
   });
 
@@ -525,7 +525,7 @@ describe('runs for several machines', () => {
     const off = cloudThat({ look: async (ids) => ids.map((id) => machine({ machine: id, since: null })) });
     const observe: Ports['observe'] = (_, __, { memory, machine: read }) =>
       void times.push([read?.requestedAt, read?.receivedAt, memory.firstOff]);
-    await runAll(['m-1', 'm-2'], occasion({ deadline: 1_500 }), { ...ports, cloud: off, observe });
+    await runAll(['m-1', 'm-2'], runOptions({ deadline: 1_500 }), { ...ports, cloud: off, observe });
     const [requestedAt, receivedAt] = [{ wall: NOW + 1_020, mono: 1_020 }, 1_030];
     expect(times[0]).toEqual([
       requestedAt,

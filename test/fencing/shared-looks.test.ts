@@ -19,7 +19,7 @@ const never = new AbortController().signal;
 const everyFact: Answer = ({ machines }) => machines.map((id) => machine({ machine: id }));
 
 /** A cloud whose calls take 100 ms of a clock that moves only when something waits for it. */
-const looksAt = (answer: Answer = everyFact, runs = 1, occasion = new AbortController()) => {
+const looksAt = (answer: Answer = everyFact, runs = 1, outer = new AbortController()) => {
   const calls: AskedCall[] = [];
   const rests: number[] = [];
   let mono = 0;
@@ -44,7 +44,7 @@ const looksAt = (answer: Answer = everyFact, runs = 1, occasion = new AbortContr
       return says;
     },
   });
-  const ports = { cloud, clock, signal: occasion.signal };
+  const ports = { cloud, clock, signal: outer.signal };
   return { calls, rests, looks: createSharedLooks(ports, () => runs) };
 };
 
@@ -208,15 +208,15 @@ describe('looks that arrive while another one is being answered', () => {
   });
 
   it('all end when the invocation ends', async () => {
-    const occasion = new AbortController();
-    const over = new Unavailable('the occasion is over');
+    const outer = new AbortController();
+    const over = new Unavailable('the invocation is over');
     const { looks } = looksAt(
       (call) => {
-        occasion.abort(over);
+        outer.abort(over);
         return everyFact(call);
       },
       3,
-      occasion,
+      outer,
     );
     const all = ['m-1', 'm-2'].map((id) => looks.look(id, true, never));
     expect(await outcomesOf(all)).toEqual([over, over]);

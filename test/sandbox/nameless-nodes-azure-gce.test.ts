@@ -41,8 +41,8 @@ it.each<[string, () => { world: ClusterWorld; node: string; ports: Ports }]>([
       spec.taints = [ours];
     });
   if (csiNode) by.change('csinodes', csiNode, ({ spec }) => void (spec.drivers = []));
-  const occasion = { policy: defaultPolicy, deadline: world.now() + 60_000, newRunId: () => 'sweep' };
-  expect((await sweep(occasion, ports)).outcomes).toMatchObject([
+  const runOptions = { policy: defaultPolicy, deadline: world.now() + 60_000, newRunId: () => 'sweep' };
+  expect((await sweep(runOptions, ports)).outcomes).toMatchObject([
     {
       outcome: 'refused',
       reason: { code: 'identity-unproven' },

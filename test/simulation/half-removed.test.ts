@@ -51,8 +51,8 @@ const sweepFor = async (incident: Incident, ms: number): Promise<readonly string
   let runs = 0;
   for (const until = world.now() + ms; world.now() < until; world.advance(20_000)) {
     const newRunId = () => `sweep-${world.now()}-${(runs += 1)}`;
-    const occasion = { policy: defaultPolicy, deadline: world.now() + 60_000, newRunId };
-    const { outcomes } = await sweep(occasion, portsOver(world));
+    const runOptions = { policy: defaultPolicy, deadline: world.now() + 60_000, newRunId };
+    const { outcomes } = await sweep(runOptions, portsOver(world));
     said.push(...outcomes.map(({ outcome, reason }) => `${outcome} ${reason.code}: ${reason.says}`));
   }
   return said;

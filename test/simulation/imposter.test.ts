@@ -39,13 +39,13 @@ const framed = () => {
   world.parts.cluster.knobs.partitioned = [instanceIn(world, imposter)?.privateDnsName ?? ''];
   stopMachine(world, victim);
   world.advance(100_000);
-  const occasion = { policy: defaultPolicy, deadline: world.now() + 300_000, newRunId: () => 'run' };
-  return { world, imposter, victim, occasion };
+  const runOptions = { policy: defaultPolicy, deadline: world.now() + 300_000, newRunId: () => 'run' };
+  return { world, imposter, victim, runOptions };
 };
 
 it('a kubelet that claims the machine of another Node does not prevent its fence, and is itself reported', async () => {
-  const { world, imposter, victim, occasion } = framed();
-  const { outcomes } = await sweep(occasion, portsOver(world));
+  const { world, imposter, victim, runOptions } = framed();
+  const { outcomes } = await sweep(runOptions, portsOver(world));
   expect(outcomes).toContainEqual(expect.objectContaining({ machine: victim, outcome: 'fenced' }));
   expect(outcomes).toContainEqual(
     expect.objectContaining({
@@ -58,14 +58,14 @@ it('a kubelet that claims the machine of another Node does not prevent its fence
 });
 
 it('a kubelet that claims another machine prevents no fence, even if no name can be guessed', async () => {
-  const { world, victim, occasion } = framed();
+  const { world, victim, runOptions } = framed();
   const ports = portsOver(world);
   const nameless = {
     ...ports.cloud,
     look: async (...asked: Parameters<typeof ports.cloud.look>) =>
       (await ports.cloud.look(...asked)).map((facts) => ({ ...facts, nodeNames: [] })),
   };
-  expect(await runAll([victim], occasion, { ...ports, cloud: nameless })).toMatchObject([
+  expect(await runAll([victim], runOptions, { ...ports, cloud: nameless })).toMatchObject([
     { machine: victim, outcome: 'fenced' },
   ]);
   expect(stateOf(world).violations).toEqual([]);

@@ -38,10 +38,10 @@ const isMarked = ({ known }: CommandMoment): boolean => known.record !== null;
 
 /** Returns the machines that were fenced meanwhile. */
 const sweepFor = async ({ world }: Zone, minutes: number, policy: Partial<Policy> = stuck) => {
-  const occasion = { policy: { ...defaultPolicy, ...policy }, newRunId: freshId };
+  const runOptions = { policy: { ...defaultPolicy, ...policy }, newRunId: freshId };
   const outcomes = [];
   for (const until = world.now() + minutes * MINUTE; world.now() < until; world.advance(MINUTE))
-    outcomes.push(...(await sweep({ ...occasion, deadline: world.now() + MINUTE }, portsOver(world))).outcomes);
+    outcomes.push(...(await sweep({ ...runOptions, deadline: world.now() + MINUTE }, portsOver(world))).outcomes);
   return outcomes.filter(({ outcome }) => outcome === 'fenced').map(({ machine }) => machine);
 };
 

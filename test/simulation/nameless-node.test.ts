@@ -64,12 +64,12 @@ const sweepOnce = async (
   { troubles = {}, ports = portsOver(world, troubles) }: { troubles?: Troubles; ports?: Ports } = {},
 ) => {
   let runs = 0;
-  const occasion = {
+  const runOptions = {
     policy: { ...defaultPolicy, ...policy },
     deadline: world.now() + 60_000,
     newRunId: () => `sweep-${world.now()}-${(runs += 1)}`,
   };
-  return sweep(occasion, ports);
+  return sweep(runOptions, ports);
 };
 
 const lifted = { step: 'lift-out-of-service', result: 'done', because: { code: 'taint-of-another-boot' } };

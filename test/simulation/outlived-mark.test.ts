@@ -35,12 +35,12 @@ const marked = async (): Promise<Incident> => {
 
 const sweepOnce = async ({ world }: Incident, policy: Partial<Policy> = {}, troubles: Troubles = {}) => {
   let runs = 0;
-  const occasion = {
+  const runOptions = {
     policy: { ...defaultPolicy, ...policy },
     deadline: world.now() + 60_000,
     newRunId: () => `sweep-${world.now()}-${(runs += 1)}`,
   };
-  return sweep(occasion, portsOver(world, troubles));
+  return sweep(runOptions, portsOver(world, troubles));
 };
 
 const sweepFor = async (incident: Incident, ms: number, policy: Partial<Policy> = {}): Promise<void> => {

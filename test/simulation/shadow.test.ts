@@ -31,12 +31,12 @@ const eventsIn = ({ world }: Incident) => listObjects(world, 'events').map(({ re
 
 const sweepOnce = async ({ world }: Incident, policy: Partial<Policy>) => {
   let runs = 0;
-  const occasion = {
+  const runOptions = {
     policy: { ...defaultPolicy, ...policy },
     deadline: world.now() + 60_000,
     newRunId: () => `sweep-${world.now()}-${(runs += 1)}`,
   };
-  return (await sweep(occasion, portsOver(world))).outcomes;
+  return (await sweep(runOptions, portsOver(world))).outcomes;
 };
 
 const sweepFor = async (incident: Incident, ms: number, policy: Partial<Policy>): Promise<void> => {

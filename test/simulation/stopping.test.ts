@@ -37,8 +37,8 @@ const look = (incident: Incident, policy: Partial<Policy> = powerOff): Promise<O
   fence(incident, { policy, lasts: 10_000 });
 const events = ({ world }: Incident) => listObjects(world, 'events').map(({ reason }) => reason);
 const sweepOnce = async ({ world }: Incident): Promise<readonly string[]> => {
-  const occasion = { policy: defaultPolicy, deadline: world.now() + MINUTE, newRunId: () => `sweep-${world.now()}` };
-  return (await sweep(occasion, portsOver(world))).outcomes.map(({ reason }) => reason.code);
+  const runOptions = { policy: defaultPolicy, deadline: world.now() + MINUTE, newRunId: () => `sweep-${world.now()}` };
+  return (await sweep(runOptions, portsOver(world))).outcomes.map(({ reason }) => reason.code);
 };
 const waits = (code: string) => ({ outcome: 'waiting', reason: { code } });
 

@@ -254,12 +254,12 @@ it('a Lease that is renewed between look and mark stops the mark, even if the lo
     standing.spec = { ...standing.spec, renewTime: new Date(world.now()).toISOString().replace('Z', '000Z') };
   };
   let runs = 0;
-  const occasion = {
+  const runOptions = {
     policy: { ...defaultPolicy, cap: { share: 1, atOnce: 1 } },
     deadline: world.now() + 60_000,
     newRunId: () => `batch-${(runs += 1)}`,
   };
-  const outcomes = await runAll([scene.holder, scene.spare], occasion, { ...ports, observe });
+  const outcomes = await runAll([scene.holder, scene.spare], runOptions, { ...ports, observe });
   expect(outcomes.find(({ machine }) => machine === scene.holder)).toMatchObject({
     outcome: 'refused',
     reason: { code: 'lease-renewed-after-off' },

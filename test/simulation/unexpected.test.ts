@@ -35,7 +35,7 @@ const twoDead = () => {
   return { world, unlucky, other };
 };
 
-const occasion = (world: AwsWorld) => {
+const runOptions = (world: AwsWorld) => {
   let runs = 0;
   return {
     policy: { ...defaultPolicy, cap: { share: 1, atOnce: 1 } },
@@ -44,7 +44,7 @@ const occasion = (world: AwsWorld) => {
   };
 };
 
-const sweepOf = (world: AwsWorld, ports: Ports): Promise<SweepOutcome> => sweep(occasion(world), ports);
+const sweepOf = (world: AwsWorld, ports: Ports): Promise<SweepOutcome> => sweep(runOptions(world), ports);
 
 const withCluster = (world: AwsWorld, change: (inner: Cluster) => Partial<Cluster>): Ports => {
   const inner = clusterOver(world);
@@ -116,7 +116,7 @@ describe('an unexpected error', () => {
 
   it.each(troubles)('in %s ends only that run in a batch of events, too', async (_, portsFor) => {
     const { world, unlucky, other } = twoDead();
-    const outcomes = await runAll([unlucky, other], occasion(world), portsFor(world, unlucky));
+    const outcomes = await runAll([unlucky, other], runOptions(world), portsFor(world, unlucky));
     expect(outcomes).toMatchObject([failed(unlucky), { machine: other, outcome: 'fenced' }]);
   });
 

@@ -56,12 +56,12 @@ export const react = (world: AzureWorld, machine: string, armTakes = ARM_CALL_TA
 
 /** The result of one sweep. */
 export const sweepOnce = async (world: AzureWorld, policy: Partial<Policy> = {}) => {
-  const occasion = {
+  const runOptions = {
     policy: { ...defaultPolicy, ...policy },
     deadline: world.now() + 60_000,
     newRunId: () => `sweep-${world.now()}`,
   };
-  return (await sweep(occasion, portsOver(world, ARM_CALL_TAKES))).outcomes;
+  return (await sweep(runOptions, portsOver(world, ARM_CALL_TAKES))).outcomes;
 };
 
 export const scene = (machines?: readonly Wanted[]) => {

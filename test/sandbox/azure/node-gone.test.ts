@@ -44,8 +44,8 @@ const deletedWithItsNode = (wanted?: typeof machines): Scene => {
 const byEvent = async ({ world, holder }: Scene) => [await react(world, holder)];
 
 const bySweep = async ({ world }: Scene) => {
-  const occasion = { policy: defaultPolicy, deadline: world.now() + 300 * SECOND, newRunId: () => 'sweep' };
-  return (await sweep(occasion, portsOver(world, 100))).outcomes;
+  const runOptions = { policy: defaultPolicy, deadline: world.now() + 300 * SECOND, newRunId: () => 'sweep' };
+  return (await sweep(runOptions, portsOver(world, 100))).outcomes;
 };
 
 const ways = [

@@ -44,8 +44,8 @@ const deletedWithItsNode = (): Scene => {
 const byEvent = async ({ world, holder }: Scene) => [await react(world, holder)];
 
 const bySweep = async ({ world }: Scene) => {
-  const occasion = { policy: defaultPolicy, deadline: world.now() + 5 * MINUTE, newRunId: () => 'sweep' };
-  return (await sweep(occasion, portsOver(world))).outcomes;
+  const runOptions = { policy: defaultPolicy, deadline: world.now() + 5 * MINUTE, newRunId: () => 'sweep' };
+  return (await sweep(runOptions, portsOver(world))).outcomes;
 };
 
 const podRunsOn = (world: WholeGceWorld) => {

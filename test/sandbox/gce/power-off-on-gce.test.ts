@@ -66,8 +66,8 @@ it.each([
   const said: string[] = [];
   for (let minutes = 0; minutes < 14; minutes += 1) {
     world.advance(MINUTE);
-    const occasion = { policy: defaultPolicy, deadline: world.now() + MINUTE, newRunId: () => `s${world.now()}` };
-    said.push(...(await sweep(occasion, portsOver(world))).outcomes.map(({ reason }) => reason.code));
+    const runOptions = { policy: defaultPolicy, deadline: world.now() + MINUTE, newRunId: () => `s${world.now()}` };
+    said.push(...(await sweep(runOptions, portsOver(world))).outcomes.map(({ reason }) => reason.code));
   }
   expect([said[0], said.at(-1)]).toEqual(['stopping', 'stopping-too-long']);
   expect(listObjects(world, 'events').map(({ reason }) => reason)).toContain('MachineStoppingTooLong');
