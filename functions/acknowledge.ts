@@ -45,7 +45,7 @@ export const reasonToGiveUp = (failures: number, why: string): string =>
   `the message failed ${pluralize(failures, 'time')}: ${why}`.slice(0, MAX_REASON_LENGTH);
 
 /** Sends the dead letter. Returns false, and logs why, if the queue does not accept it. */
-export const isBuried = async (
+export const sendDeadLetter = async (
   letter: DeadLetter,
   { queues, log }: { readonly queues: Pick<Queues, 'dead'>; readonly log: (line: object) => void },
 ): Promise<boolean> => {
@@ -87,7 +87,7 @@ export const acknowledgeAll = async <D extends Message>(
   );
   const again: Unacknowledged<D>[] = [];
   for (const message of messages) {
-    if (!(await isAcknowledged(message, outcomes, leading, outbox)))
+    if (!(await acknowledge(message, outcomes, leading, outbox)))
       again.push({ message, why: reasonToRetry(message, outcomes) });
   }
   return again;
@@ -104,7 +104,7 @@ const reasonToRetry = ({ items }: Message, outcomes: readonly Outcome[]): string
  * Returns false if the message must be delivered again, also if a queue is not reachable. A message causes at most one
  * dead letter, with all its reasons. While the message comes back, it causes none: each delivery would repeat it.
  */
-const isAcknowledged = async (
+const acknowledge = async (
   message: Message,
   outcomes: readonly Outcome[],
   leading: ReadonlySet<WorkItem>,

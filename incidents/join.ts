@@ -116,7 +116,7 @@ const stateByEnd: Readonly<Partial<Record<End['outcome'], Incident['state']>>> =
 };
 
 /** Returns the state of the incident. */
-export const stateOf = ({ fence, steps, ends, phases }: Shown): Incident['state'] => {
+export const incidentState = ({ fence, steps, ends, phases }: Shown): Incident['state'] => {
   if (endsOf(steps, 'release-node').length > 0) return 'released';
   if (ends.some(({ because }) => REMOVED_BY_HAND.has(because.code))) return 'ended-by-hand';
   if (fence !== null) return stateOfFence({ fence, steps, ends, phases });
@@ -185,7 +185,7 @@ export const joined = (before: Incident | null, more: Incident): Incident => {
     left: more.left.length > 0 ? more.left : before.left,
     release: more.release ?? before.release,
     phases,
-    state: stateOf({ fence: before.fence, ...lists, phases }),
+    state: incidentState({ fence: before.fence, ...lists, phases }),
   };
 };
 
@@ -210,5 +210,5 @@ export const endedWithoutFence = (incident: Incident, now: number): Incident => 
     run: 'watch',
   };
   const ends = [...incident.ends, end];
-  return { ...incident, ends, state: stateOf({ ...incident, ends }) };
+  return { ...incident, ends, state: incidentState({ ...incident, ends }) };
 };

@@ -1,7 +1,7 @@
 import { isSimulated, type Outcome, type StepReport } from '../fencing/model/outcome.ts';
 import type { FenceRecord } from '../fencing/model/record.ts';
 import { stepProperties } from '../fencing/model/steps.ts';
-import { hasActed, nothingSeen, phasesOf, stateOf, type ObservedPhase } from './join.ts';
+import { hasActed, nothingSeen, phasesOf, incidentState, type ObservedPhase } from './join.ts';
 import { idWithoutFence, type Incident, type IncidentStep, type Proof, type Trigger } from './incident.ts';
 import type { Command } from '../fencing/loop/next-command.ts';
 import type { CommandResult } from '../fencing/loop/reduce.ts';
@@ -136,7 +136,7 @@ export const incidentOfRun = (
   return {
     kind: 'cloudfence/incident',
     version: 1,
-    state: stateOf({ fence: subject.fence, ...lists, phases }),
+    state: incidentState({ fence: subject.fence, ...lists, phases }),
     ...subject,
     account,
     region,

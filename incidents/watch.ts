@@ -1,5 +1,5 @@
 import { because } from '../fencing/model/reason.ts';
-import { earlier, stateOf } from './join.ts';
+import { earlier, incidentState } from './join.ts';
 import type { End, Incident } from './incident.ts';
 
 /**
@@ -120,7 +120,7 @@ const withSeen = (incident: Incident, seen: Aftermath, now: number): Incident =>
     ends: end === null ? incident.ends : [...incident.ends, end],
     phases: { ...phases, ...news },
   };
-  return { ...after, state: stateOf(after) };
+  return { ...after, state: incidentState(after) };
 };
 
 /**

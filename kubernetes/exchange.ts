@@ -8,7 +8,7 @@ import {
 } from '@kubernetes/client-node/dist/gen/index.js';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { Permit } from '../fencing/model/permit.ts';
-import { connectAhead, endUnused, connectionCount } from '../transport/connections.ts';
+import { connectAhead, closeUnusedConnections, connectionCount } from '../transport/connections.ts';
 import { underPermit } from '../transport/under-permit.ts';
 
 /**
@@ -199,7 +199,7 @@ export const httpsLink = ({ server, authentication, agent, unverified = false }:
   const close = async (): Promise<void> => {
     const pool = await agent().catch(() => null);
     if (!pool) return;
-    endUnused(pool);
+    closeUnusedConnections(pool);
     closeWhenIdle(pool);
   };
   return { server, unverified: () => unverified, authentication, send: sendOver(agent), connect, close };

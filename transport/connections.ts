@@ -133,7 +133,7 @@ export const connectAhead = (agent: Agent, server: URL, count: number): void => 
 };
 
 /** Ends the connections of an agent that no request has used. */
-export const endUnused = (agent: Agent): void => {
+export const closeUnusedConnections = (agent: Agent): void => {
   for (const spares of preparedAgents.get(agent)?.spares.values() ?? []) for (const { end } of spares) end();
 };
 

@@ -2,7 +2,13 @@ import { z } from 'zod';
 import { readHints } from '../../providers/aws/events/read-hints.ts';
 import { handleManualReplay, processItems, type TimeLimit } from '../invocation.ts';
 import type { ManualRunResult } from '../served.ts';
-import { acknowledgeAll, isBuried, reasonToGiveUp, redeliveryDelay, type Unacknowledged } from '../acknowledge.ts';
+import {
+  acknowledgeAll,
+  sendDeadLetter,
+  reasonToGiveUp,
+  redeliveryDelay,
+  type Unacknowledged,
+} from '../acknowledge.ts';
 import { queueFailureLine } from '../decision-log.ts';
 import { type Message, parseMessage, bodyText, confirmTestEvents } from '../messages.ts';
 import type { FunctionDependencies } from '../dependencies.ts';
@@ -69,7 +75,10 @@ const returnToQueue = async (
 ): Promise<BatchAnswer['batchItemFailures']> => {
   const { messageId: itemIdentifier, receives, body } = message;
   if (itemIdentifier === null) return [];
-  if (receives >= MOST_DELIVERIES && (await isBuried({ body, reason: reasonToGiveUp(receives, why) }, dependencies)))
+  if (
+    receives >= MOST_DELIVERIES &&
+    (await sendDeadLetter({ body, reason: reasonToGiveUp(receives, why) }, dependencies))
+  )
     return [];
   await postpone(message, dependencies);
   return [{ itemIdentifier }];

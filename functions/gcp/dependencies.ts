@@ -7,7 +7,7 @@ import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { readUrl } from '../../providers/plugin.ts';
 import { instancePath } from '../../providers/gcp/identity.ts';
 import { openGcp } from '../../providers/gcp/plugin/open.ts';
-import { readGcpEndpoint, waitingChain } from '../../providers/gcp/plugin/register.ts';
+import { readGcpEndpoint, functionsTestChain } from '../../providers/gcp/plugin/register.ts';
 import type { Publish } from '../../providers/gcp/publish.ts';
 import { MAX_REASON_LENGTH, type Queues } from '../acknowledge.ts';
 import type { WorkItem } from '../messages.ts';
@@ -123,7 +123,7 @@ const createDependencies = async (): Promise<GcpDependencies> => {
     whyNotServed: (item) => whyNotServed(item, environment.projects),
     queues: pubSubQueues(publish, environment, () => clock.now().wall),
     ...incidentsIn(environment, endpoint),
-    testChain: waitingChain(
+    testChain: functionsTestChain(
       async (...message) => (await publish())(...message),
       () => requireTopic(environment.againTopic, 'CLOUDFENCE_AGAIN_TOPIC'),
     ),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { structuredCloudEvent, readHints } from '../../providers/gcp/events/read-hints.ts';
 import { processItems, type TimeLimit } from '../invocation.ts';
-import { acknowledgeAll, isBuried, reasonToGiveUp, type Unacknowledged } from '../acknowledge.ts';
+import { acknowledgeAll, sendDeadLetter, reasonToGiveUp, type Unacknowledged } from '../acknowledge.ts';
 import { isOwnMessage, type Message, parseMessage, bodyText, confirmTestEvents } from '../messages.ts';
 import { type HttpHandler, httpFunction, rejectUnauthorized } from './http.ts';
 import { type GcpDependencies, NOT_BEFORE, lazyDependencies } from './dependencies.ts';
@@ -51,7 +51,7 @@ const isGivenUp = async (
 ): Promise<boolean> => {
   const { deliveries } = dependencies;
   if (deliveries === null || attempt < deliveries || isOwnMessage(body)) return false;
-  return isBuried({ body, reason: reasonToGiveUp(attempt, why) }, dependencies);
+  return sendDeadLetter({ body, reason: reasonToGiveUp(attempt, why) }, dependencies);
 };
 
 export const handler = httpFunction(onEvent(lazyDependencies()));

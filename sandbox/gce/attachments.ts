@@ -1,7 +1,7 @@
 import { write } from '../history.ts';
 import { recordUnsafeAttach, recordUnsafeDetach } from './invariants.ts';
 import { change, detachedFrom } from './instances.ts';
-import { beginOperation, endOperation, openOperations, operationNamed } from './operations.ts';
+import { beginOperation, endOperation, unfinishedOperations, operationNamed } from './operations.ts';
 import { GceRefusal, invalid, notReady } from './refusal.ts';
 import {
   diskIn,
@@ -49,7 +49,8 @@ const mayAttach = (world: GceWorld, instance: Instance, disk: Disk, wanted: Atta
     throw invalid('resource.disk', disk.path, 'Disk must be in the same zone or region as the instance.');
   if (disk.status !== 'READY') throw notReady(disk.path);
   if (instance.status !== 'RUNNING' && instance.status !== 'TERMINATED') throw notReady(instance.path);
-  if (openOperations(world, instance.id).some((open) => open.disk?.source === disk.path)) throw notReady(disk.path);
+  if (unfinishedOperations(world, instance.id).some((open) => open.disk?.source === disk.path))
+    throw notReady(disk.path);
   if (disk.users.length > 0 && wanted.mode === 'READ_WRITE' && disk.accessMode !== 'READ_WRITE_MANY') {
     throw new GceRefusal(
       'resourceInUseByAnotherResource',
@@ -69,7 +70,7 @@ export const detach = (
   if (!attached?.source) throw invalid('disk', deviceName, `No attached disk found with device name '${deviceName}'`);
   if (attached.boot && instance.status !== 'TERMINATED')
     throw invalid('disk', deviceName, 'The boot disk can be detached from a stopped instance only.');
-  if (openOperations(world, instance.id).some((open) => open.disk?.source === attached.source))
+  if (unfinishedOperations(world, instance.id).some((open) => open.disk?.source === attached.source))
     throw notReady(attached.source);
   const operation = beginOperation(world, {
     type: 'detachDisk',

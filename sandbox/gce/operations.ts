@@ -39,12 +39,13 @@ export const endOperation = (world: GceWorld, name: string, error: OperationErro
 export const knownRequest = (world: GceWorld, requestId: string | null): Operation | undefined =>
   requestId === null ? undefined : world.parts.gce.operations.find((one) => one.requestId === requestId);
 
-export const openOperations = (world: GceWorld, targetId: string): readonly Operation[] =>
+export const unfinishedOperations = (world: GceWorld, targetId: string): readonly Operation[] =>
   world.parts.gce.operations.filter((one) => one.targetId === targetId && one.endedAt === null);
 
 /** Completes the operations whose target state the instance has reached. */
 export const endOperationsOf = (world: GceWorld, targetId: string, types: readonly Operation['type'][]): void => {
-  for (const open of openOperations(world, targetId)) if (types.includes(open.type)) endOperation(world, open.name);
+  for (const open of unfinishedOperations(world, targetId))
+    if (types.includes(open.type)) endOperation(world, open.name);
 };
 
 const STEP_MS = 250;

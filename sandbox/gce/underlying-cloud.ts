@@ -2,7 +2,7 @@ import type { DriverAnswer, UnderlyingCloud } from '../underlying-cloud.ts';
 import { write } from '../history.ts';
 import { attach, detach } from './attachments.ts';
 import { change } from './instances.ts';
-import { openOperations } from './operations.ts';
+import { unfinishedOperations } from './operations.ts';
 import { GceRefusal } from './refusal.ts';
 import { addDisk } from './scenario.ts';
 import { diskIn, instanceIn, type GceWorld, type Instance, type WithGce } from './state.ts';
@@ -44,7 +44,7 @@ const driverCall = (call: () => DriverAnswer): DriverAnswer => {
 const holds = ({ disks }: Instance, handle: string): boolean => disks.some(({ source }) => source === handle);
 
 const underWay = (world: GceWorld, { id }: Instance, handle: string): boolean =>
-  openOperations(world, id).some(({ disk }) => disk?.source === handle);
+  unfinishedOperations(world, id).some(({ disk }) => disk?.source === handle);
 
 const publish = (world: GceWorld, handle: string, machine: string): DriverAnswer => {
   const disk = diskIn(world, handle);

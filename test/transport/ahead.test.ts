@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as secureRequestBy } from 'node:https';
 import { HttpsProxyAgent } from 'hpagent';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { ProofExpired } from '../../fencing/model/errors.ts';
-import { connectAhead, endUnused, connectionCount } from '../../transport/connections.ts';
+import { connectAhead, closeUnusedConnections, connectionCount } from '../../transport/connections.ts';
 import { createConnectionPool } from '../../transport/connections.ts';
 import type { PermittedPath } from '../../transport/under-permit.ts';
 import { proof } from '../permits.ts';
@@ -54,7 +54,7 @@ describe('connections that are opened ahead', () => {
     expect(connectionCount(agent, server)).toBe(3);
     await ask(agent);
     expect(connectionCount(agent, server)).toBe(3);
-    endUnused(agent);
+    closeUnusedConnections(agent);
     expect(connectionCount(agent, server)).toBe(1);
   });
 
@@ -111,7 +111,7 @@ describe('connections that are opened ahead', () => {
 
   it('are closed if nothing uses them', async () => {
     prepared(2);
-    endUnused(agent);
+    closeUnusedConnections(agent);
     expect(await ask(agent)).toBe('done');
     expect(connectionCount(agent, new URL(front.url))).toBe(1);
   });
@@ -227,7 +227,7 @@ describe('a pool that is asked to send a request', () => {
     const { https } = createConnectionPool();
     await ask(https);
     await expect.poll(() => front.connections()).toBe(2);
-    endUnused(Object.getPrototypeOf(https));
+    closeUnusedConnections(Object.getPrototypeOf(https));
     await ask(https);
     await ask(https);
     expect(connectionCount(https, new URL(front.url))).toBe(1);

@@ -31,7 +31,7 @@ const chainBehind =
   (topic: string): OpenTestChain =>
   async ({ variable }) => {
     const { createPublisher } = await import('../publish.ts');
-    return chainOf(topic, createPublisher({ endpoint: readGcpEndpoint(variable) }));
+    return topicTestChain(topic, createPublisher({ endpoint: readGcpEndpoint(variable) }));
   };
 
 export const gcp: CloudPlugin = {
@@ -75,7 +75,7 @@ const chainFrom = (topic: () => string, publish: Publish): Pick<TestChain, 'next
  * Returns the chain that the functions can use. The account that fences may publish to the topic of waiting messages,
  * but not to the topic of the log sink.
  */
-export const waitingChain = (publish: Publish, topic: () => string): TestChain => ({
+export const functionsTestChain = (publish: Publish, topic: () => string): TestChain => ({
   path: 'topic again → push → on-event',
   notTried: 'the log sink and the topic events, because only Cloud Logging may publish there',
   remedy:
@@ -85,7 +85,7 @@ export const waitingChain = (publish: Publish, topic: () => string): TestChain =
 });
 
 /** Returns the chain of a topic to which a person may publish, such as that of the log sink. */
-export const chainOf = (topic: string, publish: Publish): TestChain => ({
+export const topicTestChain = (topic: string, publish: Publish): TestChain => ({
   path: `topic ${topic.split('/').at(-1) ?? topic} → push → on-event`,
   notTried: 'the log sink, because only Google can write entries of the audit logs',
   remedy:

@@ -4,7 +4,7 @@ import { MAX_ATTEMPTS } from '../../../functions/acknowledge.ts';
 import { onEvent } from '../../../functions/gcp/on-event.ts';
 import { sweep } from '../../../functions/gcp/sweep.ts';
 import type { Publish } from '../../../providers/gcp/publish.ts';
-import { waitingChain } from '../../../providers/gcp/plugin/register.ts';
+import { functionsTestChain } from '../../../providers/gcp/plugin/register.ts';
 import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { createGceSandbox, type WholeGceWorld } from '../../../sandbox/gce-sandbox.ts';
@@ -52,7 +52,7 @@ describe('a test event that the function doctor sends, through the sweep', () =>
       world.advance(1_000);
       if (delivers) expect(await onEvent(wired)(pushOf(keys, text), install.limit())).toEqual({ status: 204 });
     };
-    const testChain = waitingChain(publish, () => 'again');
+    const testChain = functionsTestChain(publish, () => 'again');
     const wired = async () => ({ ...install.dependencies, incidents: keeper, testChain });
     const byDoctor = `Bearer ${keys.token({ ...claims(), email: DOCTOR })}`;
     const request = { headers: { authorization: byDoctor }, body: { question: 'test-event' } };
