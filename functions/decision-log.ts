@@ -2,6 +2,7 @@ import type { ClusterFacts } from '../fencing/model/cluster-facts.ts';
 import { asCloudfenceError, CloudfenceError } from '../fencing/model/errors.ts';
 import type { Fault } from '../fencing/model/cloud.ts';
 import type { RunState } from '../fencing/loop/state.ts';
+import type { Ports } from '../fencing/loop/ports.ts';
 import { type CommandResult, reportsOf } from '../fencing/loop/reduce.ts';
 import { isSimulated, type Outcome } from '../fencing/model/outcome.ts';
 import { listSome, onOneLine, shorten } from '../fencing/model/reason.ts';
@@ -130,6 +131,40 @@ export const messageLine = (what: string, because: string, says: string, instanc
 /** Returns the line for a queue that did not accept a call. */
 export const queueFailureLine = (error: unknown): object =>
   messageLine('failed', 'queue', asCloudfenceError(error).message, null);
+
+/** The ports of a process, without what differs between its invocations. */
+type ProcessPorts = Omit<Ports, 'observe' | 'signal'>;
+
+/**
+ * Stores which dry runs have been logged: one per boot of a machine, even if several sweeps find it. A dry run writes
+ * nothing, so only this process stores it. Another process, or a restarted one, logs it again.
+ */
+const loggedDryRuns = new WeakMap<ProcessPorts, Map<string, string>>();
+
+type Boot = Pick<Outcome, 'machine' | 'generation'>;
+
+const bootOf = ({ generation }: Boot): string => generation ?? 'unknown';
+
+const keyOf = (outcome: Outcome['outcome'], { machine }: Boot): string => `${outcome} ${machine}`;
+
+const isWouldOutcome = (outcome: Outcome['outcome']): outcome is 'would-fence' | 'would-release' =>
+  outcome === 'would-fence' || outcome === 'would-release';
+
+/** Reports whether this process has already logged that dry run. */
+export const wasDryRunLogged = (
+  outcome: 'would-fence' | 'would-release',
+  boot: Boot,
+  { ports }: { readonly ports: ProcessPorts },
+): boolean => loggedDryRuns.get(ports)?.get(keyOf(outcome, boot)) === bootOf(boot);
+
+/** Returns false for a dry run that was already logged. Otherwise, stores the dry run and returns true. */
+export const isFirstLog = (outcome: Outcome, { ports }: { readonly ports: ProcessPorts }): boolean => {
+  if (!isWouldOutcome(outcome.outcome)) return true;
+  if (wasDryRunLogged(outcome.outcome, outcome, { ports })) return false;
+  const logged = loggedDryRuns.get(ports) ?? new Map<string, string>();
+  loggedDryRuns.set(ports, logged.set(keyOf(outcome.outcome, outcome), bootOf(outcome)));
+  return true;
+};
 
 /** Descriptions of an error: the caller gets one sentence, and the log gets all details. */
 

@@ -1,4 +1,4 @@
-import { ClusterUnavailable, InvalidInput } from '../fencing/model/errors.ts';
+import { ClusterUnavailable } from '../fencing/model/errors.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import { type CommandResult, errorsIn } from '../fencing/loop/reduce.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
@@ -7,12 +7,11 @@ import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import { runAll } from '../fencing/loop/run.ts';
-import { longWaits } from '../fencing/model/reason.ts';
-import { messageLine, outcomeLine, skippedLines, stepLines } from './decision-log.ts';
+import { longWaits, pluralize } from '../fencing/model/reason.ts';
+import { isFirstLog, messageLine, outcomeLine, skippedLines, stepLines } from './decision-log.ts';
 import { createRunLogs, keepIncidents, triggerOf, type RunLogs } from './incidents.ts';
-import { type Message, type WorkItem, describeFault, isDryRun, onePerMachine } from './messages.ts';
-import { measurementsOf, unreachableMeasurements } from './metrics.ts';
-import { logNotServed, type ManualRunResult, type NotServed, partitionByServed, manualRunResult } from './served.ts';
+import { type WorkItem, isDryRun, onePerMachine } from './messages.ts';
+import { logDecision, measurementsOf, unreachableMeasurements } from './metrics.ts';
 import type { FunctionDependencies } from './dependencies.ts';
 
 /** One call of a function: what it serves, its runs within the platform's time limit, and their log. */
@@ -89,7 +88,50 @@ export const withinInvocation = async <T>(
   }
 };
 
-interface RunOptions {
+/** Limits how many unserved items are logged individually. */
+const MAX_LOGGED = 20;
+
+/** A machine of another account, region, subscription, or project. */
+export interface NotServed {
+  readonly machine: MachineId;
+  readonly why: string;
+}
+
+/** The items of an invocation, by whether this install serves their machine. */
+interface ServedItems {
+  readonly served: readonly WorkItem[];
+  readonly notServed: readonly NotServed[];
+}
+
+/** Asks once for each item whether this install serves its machine. */
+const partitionByServed = (
+  items: readonly WorkItem[],
+  { whyNotServed }: Pick<FunctionDependencies, 'whyNotServed'>,
+): ServedItems => {
+  const answers = items.map((item) => ({ item, why: whyNotServed(item) }));
+  return {
+    served: answers.flatMap(({ item, why }) => (why === null ? [item] : [])),
+    notServed: answers.flatMap(({ item: { machine }, why }) => (why === null ? [] : [{ machine, why }])),
+  };
+};
+
+/** Logs the machines that this install does not serve. */
+const logNotServed = (others: readonly NotServed[], { log }: Pick<FunctionDependencies, 'log'>): void => {
+  for (const { machine, why } of others.slice(0, MAX_LOGGED))
+    log(messageLine(logDecision.foreign, 'foreign', why, machine));
+  const left = others.length - MAX_LOGGED;
+  if (left > 0)
+    log(
+      messageLine(
+        logDecision.foreign,
+        'foreign',
+        `this install does not serve ${pluralize(left, 'more machine')}`,
+        null,
+      ),
+    );
+};
+
+export interface RunOptions {
   readonly policy: Policy;
   /**
    * Whether the queue handles long waits, which costs less than a sleeping process. Without a queue, the run itself
@@ -188,76 +230,3 @@ export const logUnreachableCluster = (
     cluster,
     ...formatMeasurements(unreachableMeasurements),
   });
-
-interface ManualOptions extends Omit<RunOptions, 'queued'> {
-  /** Throws for an outcome that is an error for a person. */
-  readonly refuse?: (outcome: Outcome) => void;
-}
-
-/**
- * Runs a person's request until it ends or the invocation ends, because there is no queue.
- * @throws InvalidInput, before any action, if the input cannot be read
- */
-export const runManually = async (
-  messages: readonly Message[],
-  { refuse = () => undefined, ...options }: ManualOptions,
-  dependencies: FunctionDependencies,
-  limit: TimeLimit,
-): Promise<ManualRunResult> => {
-  const faults = messages.flatMap((message) => message.faults);
-  if (faults.length > 0) throw new InvalidInput(faults.map(describeFault).join('; '));
-  const items = messages.flatMap((message) => message.items);
-  const { outcomes, notServed } = await processItems(
-    items,
-    { ...options, queued: false },
-    dependencies,
-    limit,
-    async (all, others) => ({ outcomes: all, notServed: others }),
-  );
-  outcomes.forEach(refuse);
-  return manualRunResult(outcomes, notServed);
-};
-
-/**
- * Processes a person's input as if it had just arrived, and answers like the CLI. `dryRun` can be anywhere in the
- * input, and applies to the message that contains it.
- *
- * @throws InvalidInput, before any action
- */
-export const handleManualReplay = (
-  messages: readonly Message[],
-  dependencies: FunctionDependencies,
-  limit: TimeLimit,
-): Promise<ManualRunResult> =>
-  runManually(messages, { policy: dependencies.policy, vouched: null }, dependencies, limit);
-
-/**
- * Stores which dry runs have been logged: one per boot of a machine, even if several sweeps find it. A dry run writes
- * nothing, so only this process stores it. Another process, or a restarted one, logs it again.
- */
-const loggedDryRuns = new WeakMap<FunctionDependencies['ports'], Map<string, string>>();
-
-type Boot = Pick<Outcome, 'machine' | 'generation'>;
-
-const bootOf = ({ generation }: Boot): string => generation ?? 'unknown';
-
-const keyOf = (outcome: Outcome['outcome'], { machine }: Boot): string => `${outcome} ${machine}`;
-
-const isWouldOutcome = (outcome: Outcome['outcome']): outcome is 'would-fence' | 'would-release' =>
-  outcome === 'would-fence' || outcome === 'would-release';
-
-/** Reports whether this process has already logged that dry run. */
-export const wasDryRunLogged = (
-  outcome: 'would-fence' | 'would-release',
-  boot: Boot,
-  { ports }: Pick<FunctionDependencies, 'ports'>,
-): boolean => loggedDryRuns.get(ports)?.get(keyOf(outcome, boot)) === bootOf(boot);
-
-/** Returns false for a dry run that was already logged. Otherwise, stores the dry run and returns true. */
-export const isFirstLog = (outcome: Outcome, dependencies: Pick<FunctionDependencies, 'ports'>): boolean => {
-  if (!isWouldOutcome(outcome.outcome)) return true;
-  if (wasDryRunLogged(outcome.outcome, outcome, dependencies)) return false;
-  const logged = loggedDryRuns.get(dependencies.ports) ?? new Map<string, string>();
-  loggedDryRuns.set(dependencies.ports, logged.set(keyOf(outcome.outcome, outcome), bootOf(outcome)));
-  return true;
-};

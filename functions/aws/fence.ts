@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { NamingDependencies } from '../dependencies.ts';
 import { type FenceForm, fenceOnRequest, fenceRequestFields } from '../fence.ts';
 import type { TimeLimit } from '../invocation.ts';
-import type { ManualRunResult } from '../served.ts';
+import type { ManualRunResult } from '../manual-run.ts';
 import { messagesIn } from './on-event.ts';
 import { handlerWithDoctor } from './lambda.ts';
 import { lazyDependencies } from './dependencies.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readHints } from '../../providers/aws/events/read-hints.ts';
-import { handleManualReplay, processItems, type TimeLimit } from '../invocation.ts';
-import type { ManualRunResult } from '../served.ts';
+import { processItems, type TimeLimit } from '../invocation.ts';
+import { handleManualReplay, type ManualRunResult } from '../manual-run.ts';
 import {
   acknowledgeAll,
   sendDeadLetter,

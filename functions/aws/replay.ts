@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { InvalidConfiguration, InvalidInput } from '../../fencing/model/errors.ts';
-import { handleManualReplay, type TimeLimit } from '../invocation.ts';
-import type { ManualRunResult } from '../served.ts';
+import type { TimeLimit } from '../invocation.ts';
+import { handleManualReplay, type ManualRunResult } from '../manual-run.ts';
 import type { FunctionDependencies } from '../dependencies.ts';
 import { handlerWithDoctor } from './lambda.ts';
 import { messagesIn } from './on-event.ts';

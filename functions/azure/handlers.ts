@@ -3,7 +3,7 @@ import { subjectOf } from '../../providers/azure/events/kinds.ts';
 import { diagnose as diagnoseWith } from '../diagnose.ts';
 import { doctor as runDoctor, isFailing } from '../doctor.ts';
 import { type FenceForm, fenceOnRequest, fenceRequestFields } from '../fence.ts';
-import { handleManualReplay } from '../invocation.ts';
+import { handleManualReplay } from '../manual-run.ts';
 import { sweep as sweepAll, type SweepResult } from '../sweep.ts';
 import { manualHandler, type HttpFunction, invocationContext, type PlatformLogger } from './http.ts';
 import { expandMessage, parseManualMessage } from './on-event.ts';

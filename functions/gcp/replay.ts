@@ -1,4 +1,4 @@
-import { handleManualReplay } from '../invocation.ts';
+import { handleManualReplay } from '../manual-run.ts';
 import { manualHandler, type HttpHandler, httpFunction } from './http.ts';
 import { parsePushedMessage } from './on-event.ts';
 import { type GcpDependencies, lazyDependencies } from './dependencies.ts';
