@@ -1,8 +1,8 @@
 import { diagnose } from '../diagnosis/diagnose.ts';
 import type { Answer } from '../diagnosis/answer.ts';
 import { type SearchPorts, type Target, quoted } from '../diagnosis/target.ts';
-import type { DiagnosedCluster } from '../diagnosis/ports.ts';
-import type { Ports } from '../fencing/loop/ports.ts';
+import type { DiagnosedCluster, EndInTime } from '../diagnosis/ports.ts';
+import { endInTime, halfOf, type Ports } from '../fencing/loop/ports.ts';
 import type { OpenedCloud } from '../providers/plugin.ts';
 import type { OpenCluster } from './open-clusters.ts';
 import { readStatus, type Status } from '../diagnosis/status.ts';
@@ -24,11 +24,19 @@ export interface DiagnosisTools extends DryRunTools {
 
 /** The tools with which a name is resolved to its machine. */
 type NamingTools = Pick<DiagnosisTools, 'openedCloud' | 'openClusters'> & {
-  readonly ports: Pick<Ports, 'cloud' | 'signal'>;
+  readonly ports: Pick<Ports, 'cloud' | 'clock' | 'signal'>;
+  /** The deadline, in ms of the monotonic clock. */
+  readonly deadline: number;
 };
 
+/** A silent cluster takes at most half of the time, so that the rest suffices for the others and for the answer. */
+const inHalfOfTheTime =
+  ({ ports, deadline }: Pick<NamingTools, 'ports' | 'deadline'>): EndInTime =>
+  (call) =>
+    endInTime(halfOf(deadline, ports), ports, call);
+
 /** Returns the reads that resolve a name to its machine, or to its fence. */
-export const searchPorts = ({ openedCloud, openClusters, ports }: NamingTools): SearchPorts => ({
+export const searchPorts = ({ openedCloud, openClusters, ports, deadline }: NamingTools): SearchPorts => ({
   clusters: openClusters.map(({ cluster, diagnosis }): DiagnosedCluster => ({
     cluster,
     read: async (signal) => (await diagnosis())(openedCloud.driverFaultOf, signal),
@@ -38,6 +46,7 @@ export const searchPorts = ({ openedCloud, openClusters, ports }: NamingTools): 
     look: (machines, signal) => ports.cloud.look(machines, { disks: false }, signal),
     disks: (volumes, signal) => openedCloud.viewDisks(volumes, signal),
   },
+  inTime: inHalfOfTheTime({ ports, deadline }),
   signal: ports.signal,
 });
 
@@ -66,6 +75,7 @@ export const runStatus = (tools: StatusTools): Promise<Status> => {
     machineOf: ports.cloud.machineOf,
     rehearseRelease: (fence) => dryRunRelease(fence, tools),
     now: () => ports.clock.now().wall,
+    inTime: inHalfOfTheTime(tools),
     signal: ports.signal,
   });
 };

@@ -15,8 +15,9 @@ import type { RunTrigger } from '../incidents/of-run.ts';
 import type { IncidentKeeper, ObjectStore, StoredObject } from '../incidents/store.ts';
 import type { IncidentPlace, TestChain } from '../providers/plugin.ts';
 import type { Output } from './answer.ts';
+import { createFolder } from './output-file.ts';
 import { createHash, randomUUID } from 'node:crypto';
-import { link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { link, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import pLimit from 'p-limit';
 import type { IncidentObject, IncidentSource } from '../incidents/source.ts';
@@ -176,7 +177,7 @@ const writeObject = async (file: string, text: string, over: string | null, sign
   if (over !== null && (await readObject(file, signal))?.version !== over) return false;
   const written = `${file}.${randomUUID()}`;
   try {
-    await mkdir(path.dirname(file), { recursive: true });
+    await createFolder(path.dirname(file));
     await writeFile(written, text);
     if (over === null) return await linkNew(written, file);
     await rename(written, file);
@@ -200,7 +201,7 @@ const objectAt = async (folder: string, name: string): Promise<IncidentObject | 
 };
 
 const listObjects = async (folder: string, prefix: string): Promise<readonly IncidentObject[]> => {
-  await mkdir(folder, { recursive: true });
+  await createFolder(folder);
   const wanted = (await fileNamesIn(folder)).filter((name) => name.startsWith(prefix));
   const found = await Promise.all(wanted.map((name) => objectAt(folder, name)));
   return found.filter((object) => object !== null);

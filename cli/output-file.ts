@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, writeFile } from 'node:fs/promises';
+import { access, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { shownPath } from '../config/settings.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
@@ -24,6 +24,33 @@ export const unwritableFile = (file: string, cause: unknown): InvalidInput => {
     cause instanceof Error ? cause : {};
   return new InvalidInput(`the file ${shownPath(file)} cannot be written: ${unwritable[String(code)] ?? message}`, {
     cause,
+  });
+};
+
+const codeOf = (cause: unknown): unknown => (cause instanceof Error && 'code' in cause ? cause.code : null);
+
+/** Returns false if its parent does not exist, and throws every other error. */
+const created = async (folder: string): Promise<boolean> => {
+  try {
+    await mkdir(folder);
+    return true;
+  } catch (cause) {
+    if (codeOf(cause) === 'EEXIST') return true;
+    if (codeOf(cause) === 'ENOENT') return false;
+    throw cause;
+  }
+};
+
+/**
+ * Creates a folder and its parents, if they do not exist. `mkdir` with `recursive` never ends if the system answers
+ * ENOENT although the parent exists, as in /proc.
+ */
+export const createFolder = async (folder: string): Promise<void> => {
+  if (await created(folder)) return;
+  const parent = path.dirname(folder);
+  if (parent !== folder) await createFolder(parent);
+  await mkdir(folder).catch((cause: unknown) => {
+    if (codeOf(cause) !== 'EEXIST') throw cause;
   });
 };
 

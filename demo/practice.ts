@@ -104,7 +104,8 @@ const stateOfNode = (world: World<ClusterParts>, name: string): string => {
   const node = getObject(world, 'nodes', name);
   if (!node) return 'deleted';
   const ready = node.status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
-  const taints = (node.spec.taints ?? []).map(({ key }) => key);
+  // A taint with two effects is shown once.
+  const taints = [...new Set((node.spec.taints ?? []).map(({ key }) => key))];
   const cut = world.parts.cluster.knobs.partitioned.includes(name) ? ['cut off'] : [];
   return [ready ? 'Ready' : 'NotReady', ...cut, ...taints].join(', ');
 };

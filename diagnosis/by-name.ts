@@ -1,5 +1,5 @@
 import { isObjectName } from '../fencing/model/cluster-facts.ts';
-import { InvalidInput } from '../fencing/model/errors.ts';
+import { InvalidInput, Unavailable } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import {
   type MachineCandidate,
@@ -10,6 +10,7 @@ import {
   parseNamedTarget,
   type NamedTarget,
   quoted,
+  unanswered,
   targetInWords,
   TARGET_FORMS,
 } from './target.ts';
@@ -57,12 +58,36 @@ export const machineOfNode = async (node: string, ports: SearchPorts): Promise<L
   return { cluster: only.cluster, node, machine: requireOneMachine(node, only.answer, ports) };
 };
 
+type ClusterSearchPorts = Pick<SearchPorts, 'clusters' | 'inTime' | 'signal'>;
+
+/**
+ * Asks every cluster. The name may also exist in a cluster that does not answer, so it leads nowhere then.
+ * @throws Unavailable
+ */
+const askEach = <T>(
+  { clusters, inTime }: Pick<ClusterSearchPorts, 'clusters' | 'inTime'>,
+  ask: (cluster: DiagnosedCluster) => Promise<T>,
+): Promise<readonly { readonly cluster: string; readonly answer: T }[]> =>
+  Promise.all(
+    clusters.map(async (one) => {
+      const { name } = one.cluster;
+      try {
+        return { cluster: name, answer: await inTime(() => ask(one)) };
+      } catch (cause) {
+        if (!(cause instanceof Unavailable)) throw cause;
+        throw new Unavailable(`${unanswered(name, cause)}. ${WITHOUT_IT}`, { cause });
+      }
+    }),
+  );
+
+const WITHOUT_IT = 'Name the machine by its id, or leave this cluster out of the configuration or the kubeconfig';
+
 /** Asks every cluster, and returns the answers of the clusters that have the object. */
 const inEachCluster = async <T>(
-  { clusters }: SearchPorts,
+  ports: SearchPorts,
   ask: (cluster: DiagnosedCluster) => Promise<T | null>,
 ): Promise<readonly { readonly cluster: string; readonly answer: T }[]> => {
-  const asked = await Promise.all(clusters.map(async (one) => ({ cluster: one.cluster.name, answer: await ask(one) })));
+  const asked = await askEach(ports, ask);
   return asked.flatMap(({ cluster, answer }) => (answer === null ? [] : [{ cluster, answer }]));
 };
 
@@ -156,11 +181,8 @@ const fencesIn = async (
 };
 
 /** Returns all fences of all clusters. @throws CloudfenceError if a cluster does not answer */
-export const listFences = async (
-  clusters: readonly Pick<Cluster, 'name' | 'suspects'>[],
-  signal: AbortSignal,
-): Promise<readonly ExistingFence[]> =>
-  (await Promise.all(clusters.map((cluster) => fencesIn(cluster, signal)))).flat();
+export const listFences = async (ports: ClusterSearchPorts): Promise<readonly ExistingFence[]> =>
+  (await askEach(ports, ({ cluster }) => fencesIn(cluster, ports.signal))).flatMap(({ answer }) => answer);
 
 type IsAbout = (fence: ExistingFence) => boolean;
 
@@ -214,16 +236,14 @@ const fencedTargetInWords = (target: NamedTarget): string =>
  * @throws InvalidInput if no fence matches, or several
  */
 export const findFence = async (text: string, ports: SearchPorts): Promise<ExistingFence> => {
-  const { clusters, signal, cloud } = ports;
+  const { signal, cloud } = ports;
   const machine = cloud.rules.machineOf({ source: 'providerID', driver: null, value: text });
   const target: NamedTarget = machine === null ? parseNamedTarget(text) : { kind: 'disk', id: machine };
-  const perCluster = await Promise.all(
-    clusters.map(async (one) => {
-      const [isAbout, fences] = await Promise.all([testFor(target, one, ports), fencesIn(one.cluster, signal)]);
-      return fences.filter(isAbout);
-    }),
-  );
-  const [only, ...more] = perCluster.flat();
+  const perCluster = await askEach(ports, async (one) => {
+    const [isAbout, fences] = await Promise.all([testFor(target, one, ports), fencesIn(one.cluster, signal)]);
+    return fences.filter(isAbout);
+  });
+  const [only, ...more] = perCluster.flatMap(({ answer }) => answer);
   const named = machine ?? fencedTargetInWords(target);
   if (!only)
     throw new InvalidInput(`no fence in ${namesOf(ports)} is about ${named}. Run cloudfence status to see every fence`);

@@ -1,4 +1,4 @@
-import { CloudfenceError, InvalidInput } from '../fencing/model/errors.ts';
+import { CloudfenceError, InvalidInput, Unavailable } from '../fencing/model/errors.ts';
 import { type Answer, type Finding, causeTree } from './answer.ts';
 import { createCloudMemory, type CloudMemory } from './cloud-memory.ts';
 import { gatherFacts } from './gather.ts';
@@ -19,7 +19,7 @@ import { nameOf } from './rules/rule.ts';
 import { causeOfStuckDetach } from './rules/stuck-detach.ts';
 import { causeWithoutPod } from './rules/unused-storage.ts';
 import { detachTree, gatherStuckDetaches } from './stuck-detaches.ts';
-import { quoted, TARGET_FORMS, targetInWords, type Target } from './target.ts';
+import { quoted, TARGET_FORMS, targetInWords, unanswered, type Target } from './target.ts';
 import { gatherUnused, storageTree } from './unused-storage.ts';
 
 /** Finds out in every cluster why pods wait for their volumes. Only reads. */
@@ -236,9 +236,12 @@ const ask = async (
   ports: DiagnosisPorts,
 ): Promise<Asked | CloudfenceError> => {
   try {
-    const reading = await cluster.read(ports.signal);
-    return { cluster, reading, pods: await podsOf(target, reading, ports) };
+    return await ports.inTime(async () => {
+      const reading = await cluster.read(ports.signal);
+      return { cluster, reading, pods: await podsOf(target, reading, ports) };
+    });
   } catch (error) {
+    if (error instanceof Unavailable) return new Unavailable(unanswered(cluster.cluster.name, error), { cause: error });
     if (error instanceof CloudfenceError) return error;
     throw error;
   }

@@ -80,6 +80,9 @@ export interface DiagnosedCloud {
 /** Returns the meaning of the error code in a driver's message, or null. Pure. */
 export type ReadDriverFault = (sentence: string) => DriverFault | null;
 
+/** Ends the calls to one cluster in time, even if it never answers. @throws Unavailable at that time */
+export type EndInTime = <T>(call: () => Promise<T>) => Promise<T>;
+
 export interface DiagnosisPorts {
   readonly clusters: readonly DiagnosedCluster[];
   readonly cloud: DiagnosedCloud;
@@ -87,6 +90,7 @@ export interface DiagnosisPorts {
   readonly rehearse: (machine: MachineId) => Promise<Outcome | null>;
   /** Epoch ms. */
   readonly now: () => number;
+  readonly inTime: EndInTime;
   readonly signal: AbortSignal;
 }
 
@@ -111,5 +115,6 @@ export interface StatusPorts {
   readonly rehearseRelease: (fence: { readonly cluster: string; readonly machine: MachineId }) => Promise<Outcome>;
   /** Epoch ms. */
   readonly now: () => number;
+  readonly inTime: EndInTime;
   readonly signal: AbortSignal;
 }

@@ -96,12 +96,12 @@ const clusterStatus = async (
 
 /** Returns the state of every cluster that answers, and names the other clusters. */
 export const readStatus = async (ports: StatusPorts): Promise<Status> => {
-  const { clusters, policy, signal } = ports;
+  const { clusters, policy, inTime, signal } = ports;
   const unreachable: Status['unreachable'][number][] = [];
   const answers = await Promise.all(
     clusters.map(async ({ name, read }) => {
       try {
-        return await clusterStatus(name, await read(policy.cap, signal), ports);
+        return await clusterStatus(name, await inTime(() => read(policy.cap, signal)), ports);
       } catch (error) {
         if (!(error instanceof CloudfenceError)) throw error;
         unreachable.push({ cluster: name, error });

@@ -1,4 +1,4 @@
-import { InvalidInput, PermissionDenied } from '../fencing/model/errors.ts';
+import { type CloudfenceError, InvalidInput, PermissionDenied } from '../fencing/model/errors.ts';
 import type { IdentitySource, MachineId } from '../fencing/model/machine.ts';
 import { ifFound, type ObjectName, type PodView, type VolumeView } from './model/facts.ts';
 import type { DiagnosisReading, DiagnosedCluster, DiagnosisPorts } from './ports.ts';
@@ -65,7 +65,11 @@ export const targetInWords = (target: NamedTarget): string => {
   }
 };
 
-export type SearchPorts = Pick<DiagnosisPorts, 'clusters' | 'cloud' | 'signal'>;
+/** Says which cluster did not answer, and why. */
+export const unanswered = (cluster: string, { message }: CloudfenceError): string =>
+  `cluster ${cluster} did not answer: ${message}`;
+
+export type SearchPorts = Pick<DiagnosisPorts, 'clusters' | 'cloud' | 'inTime' | 'signal'>;
 
 /** A machine, and the object that led to it. */
 export interface MachineCandidate {

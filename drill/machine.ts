@@ -1,12 +1,24 @@
 import type { Cloud } from '../fencing/model/cloud.ts';
 import { asCloudfenceError, ProofExpired, Refused, Unavailable } from '../fencing/model/errors.ts';
-import type { MachineFacts, MachineTarget } from '../fencing/model/machine.ts';
+import type { MachineFacts, MachineTarget, Power } from '../fencing/model/machine.ts';
 import { permitUntil, type Permit, PROOF_LASTS_MS } from '../fencing/model/permit.ts';
 import type { Clock } from '../fencing/loop/ports.ts';
 import type { DrillCloud } from './ports.ts';
 import { isWorthAnotherTry } from './tools.ts';
 
 /** Stops and starts the machine of a drill, by its exact id, and only right after a look that allows it. */
+
+/** What the cloud says about the machine, for people. */
+export const cloudSays: Readonly<Record<Power, string>> = {
+  off: 'the cloud says that it is off',
+  'off-if-repeated': 'the cloud says that it is off',
+  stopping: 'the cloud says that it is stopping',
+  starting: 'the cloud says that it is starting',
+  running: 'the cloud says that it runs',
+  suspended: 'the cloud says that it is suspended',
+  missing: 'the cloud does not know it',
+  unknown: 'the cloud does not say whether it runs',
+};
 
 export interface MachineTools {
   readonly cloud: Pick<Cloud, 'look' | 'powerOff'>;
@@ -95,7 +107,7 @@ const tryToStart = async (
 ): Promise<MachineFacts | null> => {
   try {
     const facts = await startOnce(target, tools, inTime);
-    if (facts.power !== 'running') why(`the cloud says ${facts.power}`);
+    if (facts.power !== 'running') why(cloudSays[facts.power]);
     return facts;
   } catch (error) {
     if (!isWorthAnotherTry(error)) throw error;

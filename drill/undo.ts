@@ -3,7 +3,7 @@ import { asCloudfenceError, Unavailable } from '../fencing/model/errors.ts';
 import { CLEANUP_MS, removeCanary, retryUndo, whyNotUndone } from './canary.ts';
 import type { DrillFacts, Refusal } from './checks.ts';
 import { targetOf, type DrillOptions, type DrillTools, POLL_MS, type Progress } from './tools.ts';
-import { lookAtMachine, startMachine } from './machine.ts';
+import { cloudSays, lookAtMachine, startMachine } from './machine.ts';
 
 /** Undoes what a drill did, whatever has happened, and reports what is left. */
 
@@ -28,7 +28,7 @@ const offAfterAll = async (tools: DrillTools, { machine, drilledMachine }: Drill
   const target = targetOf(machine);
   const look = (signal: AbortSignal) => lookAtMachine(target, tools, signal);
   const said = await retryUndo(look, () => true, tools).then(
-    ({ power }) => (power === 'running' ? null : `the cloud says ${power}`),
+    ({ power }) => (power === 'running' ? null : cloudSays[power]),
     (error: unknown) => whyNotUndone(error, tools.giveUp),
   );
   return said === null ? [] : [{ says: `${target.machine} may be off: ${said}`, remedy: drilledMachine.startCommand }];

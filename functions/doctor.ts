@@ -1,5 +1,6 @@
 import { pluralize } from '../fencing/model/reason.ts';
 import { z } from 'zod';
+import { searchPorts } from '../app/diagnose.ts';
 import { runDoctorChecks, runAccessChecks } from '../app/doctor.ts';
 import { listFences } from '../diagnosis/by-name.ts';
 import { CloudfenceError, InvalidInput, Refused } from '../fencing/model/errors.ts';
@@ -15,6 +16,9 @@ import { tryTestEvent } from './test-event.ts';
 
 const question = z.looseObject({ question: z.enum(['checks', 'fences', 'test-event']).default('checks') });
 
+/** Time reserved for the answer (ms). */
+const MARGIN_MS = 3_000;
+
 interface ActiveFence {
   readonly cluster: string;
   readonly node: string;
@@ -23,12 +27,15 @@ interface ActiveFence {
 
 export type DoctorResult = DoctorReport | { readonly fences: readonly ActiveFence[] };
 
-const fencesIn = async ({ ports }: DoctorDependencies, signal: AbortSignal): Promise<readonly ActiveFence[]> =>
-  (await listFences(ports.clusters, signal)).map(({ cluster, node, machine }) => ({
-    cluster,
-    node,
-    instance: machine,
-  }));
+const fencesIn = async (
+  { openedCloud, openClusters, ports }: DoctorDependencies,
+  limit: TimeLimit,
+  signal: AbortSignal,
+): Promise<readonly ActiveFence[]> => {
+  const deadline = ports.clock.now().mono + limit.getRemainingTimeInMillis() - MARGIN_MS;
+  const fences = await listFences(searchPorts({ openedCloud, openClusters, ports: { ...ports, signal }, deadline }));
+  return fences.map(({ cluster, node, machine }) => ({ cluster, node, instance: machine }));
+};
 
 /**
  * Runs all checks. If other functions fence with their own roles, this checks their access instead of the doctor's own,
@@ -79,9 +86,6 @@ const incidentChecks = async (
   }
 };
 
-/** Time reserved for the answer (ms). */
-const MARGIN_MS = 3_000;
-
 /** The checks and the test event run concurrently, because the time of an invocation is short. */
 const diagnosedWithTestEvent = async (
   dependencies: DoctorDependencies,
@@ -114,7 +118,7 @@ export const doctor =
     const { signal } = new AbortController();
     switch (asked.data.question) {
       case 'fences':
-        return { fences: await fencesIn(dependencies, signal) };
+        return { fences: await fencesIn(dependencies, limit, signal) };
       case 'test-event':
         return diagnosedWithTestEvent(dependencies, limit, signal);
       case 'checks':

@@ -77,7 +77,7 @@ const withMachine = async (
     dependencies,
     limit,
     () => null,
-    ({ ports }) => machineNamed(target, searchPorts({ openedCloud, openClusters, ports })),
+    ({ ports, deadline }) => machineNamed(target, searchPorts({ openedCloud, openClusters, ports, deadline })),
   );
   return { ...wanted, [field]: machine };
 };

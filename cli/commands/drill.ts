@@ -88,8 +88,8 @@ const optionsOf = (options: DrillCommandOptions, machine: string, { policy }: Se
   dryRun: options.dryRun ?? false,
 });
 
-const locate = async ({ node }: DrillCommandOptions, { openedCloud, clusters, ports }: Session) => {
-  const found = await machineOfNode(node, searchPorts({ openedCloud, openClusters: clusters, ports }));
+const locate = async ({ node }: DrillCommandOptions, session: Session) => {
+  const found = await machineOfNode(node, searchPorts({ ...session, openClusters: session.clusters }));
   if (!found) throw new InvalidInput(`no cluster has a Node ${node}`);
   return found;
 };

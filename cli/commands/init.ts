@@ -1,9 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { kubeConfigsIn, linkFromFiles } from '../../app/connect-cluster.ts';
 import { readEnvironment } from '../../config/environment.ts';
 import { kubeconfigFiles } from '../../config/settings.ts';
-import { unwritableFile } from '../output-file.ts';
+import { createFolder, unwritableFile } from '../output-file.ts';
 import { type Survey, survey } from '../survey.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import { shellQuote } from '../../providers/stage.ts';
@@ -57,7 +57,7 @@ const absolutePaths = (list: string): string =>
 /** An existing file may contain a person's changes. */
 const write = async (file: string, text: string, force: boolean): Promise<void> => {
   try {
-    await mkdir(path.dirname(file), { recursive: true });
+    await createFolder(path.dirname(file));
   } catch (cause) {
     throw unwritableFile(file, cause);
   }

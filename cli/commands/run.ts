@@ -26,8 +26,8 @@ const sayWhere = (target: string, { machine, cluster, node }: NamedMachine, { co
 /** Looks at one machine and fences it if it is off. The target is its id, or an object that leads to it. */
 export const fence = (target: string, options: CommonOptions, terminal: Terminal): Promise<number> =>
   withSession(options, terminal, async (session) => {
-    const { policy, deadline, ports, openedCloud, clusters: openClusters } = session;
-    const named = await machineNamed(target, searchPorts({ openedCloud, openClusters, ports }));
+    const { policy, deadline, ports } = session;
+    const named = await machineNamed(target, searchPorts({ ...session, openClusters: session.clusters }));
     sayWhere(target, named, terminal);
     await openCloudsOf([named.machine], session);
     const [outcome] = await runAll([named.machine], { policy, deadline, newRunId }, ports);
@@ -141,7 +141,7 @@ const released = async (
 ): Promise<readonly Outcome[]> => {
   const tools = toolsOf(session);
   if (target !== undefined) return [await releaseNamed(target, accepted, tools)];
-  const fenced = await listFences(session.ports.clusters, session.ports.signal);
+  const fenced = await listFences(searchPorts(tools));
   return Promise.all(fenced.map((one) => releaseFenced(one, accepted, tools)));
 };
 

@@ -8,6 +8,7 @@ import { CloudfenceError, InvalidInput } from '../../fencing/model/errors.ts';
 import type { LoggedOutcome } from '../../demo/platform.ts';
 import type { Terminal } from '../answer.ts';
 import { folderKeeper } from '../incident-place.ts';
+import { createFolder } from '../output-file.ts';
 import { handleInterrupts } from '../session.ts';
 
 export interface SandboxOptions {
@@ -47,13 +48,23 @@ const controlFile = (folder: string): string => path.join(folder, 'control');
 /** Marks a folder of a sandbox. */
 const MARKER = '.cloudfence-sandbox';
 
+/** Returns the names in the folder, which is created if it does not exist. @throws InvalidInput if it cannot be used */
+const namesIn = async (folder: string): Promise<readonly string[]> => {
+  try {
+    await createFolder(folder);
+    return await readdir(folder);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new InvalidInput(`${folder} cannot be used: give another folder with --folder (${why})`, { cause });
+  }
+};
+
 /**
  * Uses a new or an old sandbox folder, and never writes into a folder with other files.
- * @throws InvalidInput if the folder contains other files
+ * @throws InvalidInput if the folder contains other files, or cannot be used
  */
 const claimFolder = async (folder: string): Promise<void> => {
-  await mkdir(folder, { recursive: true });
-  const there = await readdir(folder);
+  const there = await namesIn(folder);
   if (there.length > 0 && !there.includes(MARKER))
     throw new InvalidInput(`${folder} holds files that no sandbox has written: give an empty folder with --folder`);
   await writeFile(path.join(folder, MARKER), '');
@@ -62,7 +73,6 @@ const claimFolder = async (folder: string): Promise<void> => {
 const incidentsIn = (folder: string): string => path.resolve(folder, 'incidents');
 
 const writeAccess = async (practice: Practice, control: string, folder: string): Promise<void> => {
-  await claimFolder(folder);
   const kubeconfig = path.resolve(folder, 'kubeconfig');
   for (const each of [path.join(folder, 'events'), incidentsIn(folder)]) {
     await rm(each, { recursive: true, force: true });
@@ -167,6 +177,7 @@ const serve = async (options: SandboxOptions, terminal: Terminal): Promise<numbe
   const { folder, cloud } = options;
   const ending = new AbortController();
   const end = (): void => ending.abort();
+  await claimFolder(folder);
   const practice = await loadPractice(cloud, () => terminal.clock.now().wall);
   const control = await openPracticeControl(practice, randomUUID());
   const stopHandling = handleInterrupts({

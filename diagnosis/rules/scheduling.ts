@@ -213,6 +213,27 @@ const noNode = (situation: Situation, says: string) => {
   });
 };
 
+/**
+ * What the scheduler says if a claim or its PersistentVolume is missing or is being deleted. The group is
+ * the kind of the object.
+ */
+const UNUSABLE_STORAGE =
+  /(persistentvolumeclaim|persistentvolume) "[^"]*" (?:not found|is being deleted)|non-existent pv/;
+
+/**
+ * The scheduler finds the storage of a claim unusable. If that is another claim of the pod, its own cause is proved and
+ * comes first.
+ */
+const unusableStorage = ({ pod }: Situation, says: string, isClaim: boolean) => {
+  const what = isClaim ? 'claim' : 'PersistentVolume';
+  return cause(isClaim ? 'claim-missing' : 'volume-missing', 'likely', 'by-person', {
+    says: `${nameOf(pod)} needs a ${what} that is missing or is being deleted.`,
+    proof: [`the scheduler: ${firstLine(says)}`],
+    waits: `${nameOf(pod)} ← scheduler ← a ${what}.`,
+    next: [`kubectl -n ${pod.namespace} get pvc      # compare the column VOLUME with: kubectl get pv`],
+  });
+};
+
 /** The scheduler finds no Node. */
 export const unscheduled: CauseRule = (situation) => {
   const { pod } = situation;
@@ -222,6 +243,8 @@ export const unscheduled: CauseRule = (situation) => {
   if (says === null) return unnoticed(situation);
   if (TEXTS.once.test(says) || isAboutBinding(says)) return null;
   if (volume && volume.hosts.length > 0) return pinned(situation, volume);
+  const unusable = UNUSABLE_STORAGE.exec(says);
+  if (unusable) return unusableStorage(situation, says, unusable[1] === 'persistentvolumeclaim');
   if (TEXTS.affinity.test(says) || TEXTS.zone.test(says)) return inAnotherZone(situation, says);
   const [, starting] = AGENT_NOT_READY.exec(says) ?? [];
   if (starting !== undefined) return agentNotReady(situation, starting, says);

@@ -189,7 +189,8 @@ describe('the sandbox', () => {
     type(`cut ${node}`);
     await pass(120_000);
     type('machines');
-    await shown('NotReady, cut off');
+    await shown('NotReady, cut off, node.kubernetes.io/unreachable');
+    expect(screen.filter((line) => /unreachable.*unreachable/.test(line))).toEqual([]);
     const { code, lines } = await cloudfence('fence', node);
     expect(code).toBe(4);
     expect(lines.join('\n')).toContain('unreachable-but-running');
@@ -225,6 +226,14 @@ it('accepts no commands from a program that does not know its address', async ()
   await begin('aws');
   const { origin } = new URL(await readFile(path.join(folder, 'control'), 'utf8'));
   expect((await fetch(origin, { method: 'POST', body: `stop ${nodeOf(/running/)}` })).status).toBe(404);
+});
+
+it('says which folder it cannot use', async () => {
+  const lines: string[] = [];
+  const file = path.join(folder, 'file');
+  await writeFile(file, '');
+  expect(await runCommand(['sandbox', '--folder', path.join(file, 'below')], terminal(lines))).toBe(2);
+  expect(lines.join('\n')).toMatch(/file\/below cannot be used: give another folder with --folder \(ENOTDIR/);
 });
 
 it('never writes into a folder that contains other files', async () => {

@@ -145,9 +145,9 @@ describe('the scheduler finds no Node', () => {
       { kind: 'wrong-zone', says: '-L topology.kubernetes.io/zone' },
     ],
     [
-      'because the volume of the claim is gone',
+      'because of a volume that was gone a moment ago',
       '0/2 nodes are available: 2 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s).',
-      { kind: 'not-the-volume', says: 'non-existent' },
+      { kind: 'volume-missing', says: 'non-existent', never: 'does not wait for a volume' },
     ],
   ])('%s', async (_, says, answer) => {
     const { world } = twoNodes();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { searchPorts } from '../../app/diagnose.ts';
-import { machineNamed, findFence } from '../../diagnosis/by-name.ts';
+import { machineNamed, findFence, listFences } from '../../diagnosis/by-name.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
@@ -8,7 +8,7 @@ import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { nodeGone, stage, stopped } from '../simulation/incidents.ts';
 import { freshRun, portsOver } from '../simulation/ports.ts';
-import { denying } from './sandbox-diagnosis.ts';
+import { denying, diagnoseWith, withSilentCluster } from './sandbox-diagnosis.ts';
 import { diagnoseSandbox, edit, toolsOver } from './ec2-diagnosis.ts';
 import { addClaim, addPod, addUnplaced, twoNodes } from './scenes.ts';
 
@@ -134,6 +134,37 @@ describe('no machine is guessed if', () => {
   it.each(['pods', 'persistentvolumes', 'volumeattachments'])('a read of %s is denied', async (resource) => {
     await expect(machineOf(stopped().world, 'pvc/default/data-db-0', denying(resource))).rejects.toThrow(
       new RegExp(`without these reads: .*${resource} is forbidden`),
+    );
+  });
+});
+
+describe('a cluster that never answers', () => {
+  const withSilent = async (world: AwsWorld) => withSilentCluster(await toolsOver(world), 'dr');
+
+  it('does not hold a search: the error names it, and says what to do', async () => {
+    const search = searchPorts(await withSilent(stopped().world));
+    const words = /cluster dr did not answer.*time limit ended.*Name the machine by its id/s;
+    for (const target of [
+      'node/ip-10-0-0-11.eu-west-1.compute.internal',
+      'pod/default/db-0',
+      'vol-00000000000000005',
+    ]) {
+      await expect(machineNamed(target, search)).rejects.toThrow(words);
+    }
+    await expect(findFence('pod/default/db-0', search)).rejects.toThrow(words);
+    await expect(listFences(search)).rejects.toThrow(words);
+  });
+
+  it('does not hold a diagnosis, which names it and answers for the other clusters', async () => {
+    const { findings, unread } = await diagnoseWith(await withSilent(stopped().world), 'pod/default/db-0');
+    expect(findings.map(({ cause }) => cause.kind)).toEqual(['machine-off']);
+    expect(unread).toEqual(['cluster dr did not answer: the time limit ended before an answer arrived']);
+  });
+
+  it('does not hold a diagnosis of it alone', async () => {
+    const tools = await withSilent(stopped().world);
+    await expect(diagnoseWith({ ...tools, openClusters: tools.openClusters.slice(1) })).rejects.toThrow(
+      'cluster dr did not answer: the time limit ended before an answer arrived',
     );
   });
 });

@@ -72,3 +72,28 @@ export const denying = (resource: string) => ({
     },
   },
 });
+
+/** A clock, and a call that never answers, for which the time limit that began last is over at once. */
+export const silence = (clock: Ports['clock']) => {
+  const limits: AbortController[] = [];
+  const timeout = (): AbortSignal => {
+    const limit = new AbortController();
+    limits.push(limit);
+    return limit.signal;
+  };
+  const never = (): Promise<never> => {
+    limits.at(-1)?.abort(new Error('the time is over'));
+    return new Promise(() => undefined);
+  };
+  return { clock: { ...clock, timeout }, never };
+};
+
+/** Adds a cluster that takes each request and never answers. */
+export const withSilentCluster = (tools: DiagnosisTools, name: string): DiagnosisTools => {
+  const { clock, never } = silence(tools.ports.clock);
+  const silent = tools.openClusters.map(({ cluster }) => ({
+    cluster: { ...cluster, name, identify: never, suspects: never, find: never },
+    diagnosis: never,
+  }));
+  return { ...tools, openClusters: [...tools.openClusters, ...silent], ports: { ...tools.ports, clock } };
+};

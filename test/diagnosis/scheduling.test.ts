@@ -6,6 +6,7 @@ import { theCause } from './sandbox-diagnosis.ts';
 import { stopMachine } from '../simulation/incidents.ts';
 import { diagnoseSandbox, edit } from './ec2-diagnosis.ts';
 import {
+  addClaim,
   addClaimEvent,
   addPod,
   addPodEvent,
@@ -97,6 +98,23 @@ describe('the claim', () => {
     const answer = await diagnoseSandbox(world);
     expect(theCause(answer).kind, answer.text).toBe(kind);
     expect(theCause(answer).says + theCause(answer).proof.join()).toContain(note.slice(0, 40));
+  });
+
+  it.each([
+    ['volume-missing', 'data', 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)'],
+    ['volume-missing', 'data', 'persistentvolume "pvc-gone" not found'],
+    ['claim-missing', 'none', 'persistentvolumeclaim "none" not found'],
+  ])('%s: the other claim of the pod is unusable, and this one is well', async (kind, claimName, says) => {
+    const { world } = twoNodes();
+    addClaim(world, 'data');
+    edit(world, 'persistentvolumeclaims', ['data', 'default'], ({ spec }) => void (spec.volumeName = 'pvc-gone'));
+    addUnplaced(world, `0/2 nodes are available: ${says}. preemption: 0/2 nodes are available.`);
+    edit(world, 'pods', ['app', 'default'], ({ spec }) => {
+      spec.volumes = [...(spec.volumes ?? []), { name: 'more', persistentVolumeClaim: { claimName } }];
+    });
+    world.advance(120_000);
+    const { findings } = await diagnoseSandbox(world, 'pod/default/app');
+    expect(findings).toMatchObject([{ claim: claimName, cause: { kind, confidence: 'proved' } }]);
   });
 
   it('waits for the scheduler, which has another reason', async () => {

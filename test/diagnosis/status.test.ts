@@ -14,6 +14,7 @@ import { clusterIn } from '../sandbox/in-process.ts';
 import { stage, startMachine, stopped } from '../simulation/incidents.ts';
 import { freshRun, portsOver } from '../simulation/ports.ts';
 import { stateOf } from '../simulation/state.ts';
+import { silence } from './sandbox-diagnosis.ts';
 import { edit } from './ec2-diagnosis.ts';
 
 /** The status, read from a sandbox with the shipped reading, rules, and dry runs. */
@@ -22,16 +23,19 @@ const silent: ReadClusterStanding = async () => {
   throw new ClusterUnavailable('dr: the API server does not answer');
 };
 
-const statusOf = async (world: AwsWorld, policy: Partial<Policy> = {}, other?: ReadClusterStanding) => {
+const statusOf = async (world: AwsWorld, policy: Partial<Policy> = {}, other?: ReadClusterStanding | 'silent') => {
   const options = clusterIn(world, apiOf(world));
   const cluster = createCluster(options);
+  const ports = portsOver(world);
+  const { clock, never } = silence(ports.clock);
+  const dr = other === 'silent' ? never : other;
   const status = await runStatus({
     openClusters: [
       { cluster, status: async () => createStatusReading(options.name, openConnection(options)) },
-      ...(other ? [{ cluster: { ...cluster, name: 'dr' }, status: async () => other }] : []),
+      ...(dr ? [{ cluster: { ...cluster, name: 'dr' }, status: async () => dr }] : []),
     ],
     policy: { ...defaultPolicy, ...policy },
-    ports: portsOver(world),
+    ports: { ...ports, clock },
     deadline: world.now() + 600_000,
   });
   return { json: statusJson(status), text: `\n${statusLines(status).join('\n')}\n` };
@@ -96,6 +100,12 @@ describe('the status', () => {
     world.advance(120_000);
     const later = await statusOf(world);
     expect(later.text).toContain('nothing is missing: the next sweep releases the Node');
+  });
+
+  it('does not wait for a cluster that never answers', async () => {
+    const { json } = await statusOf(stage(1).world, {}, 'silent');
+    expect(json.clusters.map(({ cluster }) => cluster)).toEqual(['sandbox']);
+    expect(json.unreachable).toEqual([{ cluster: 'dr', says: 'the time limit ended before an answer arrived' }]);
   });
 
   it('names pauses, shadow mode, tombstones, and a cluster that does not answer', async () => {

@@ -31,7 +31,7 @@ const virtualClock = () => {
 /** A cloud that gives these answers, one for each look, and the last one again and again. */
 const cloudSaying = (...answers: readonly [Partial<MachineFacts>, ...Partial<MachineFacts>[]]) => {
   const { clock, pass } = virtualClock();
-  const sent: string[] = [];
+  const [sent, told]: [string[], string[]] = [[], []];
   let looks = 0;
   const look = async () => {
     const answer = answers[Math.min(looks, answers.length - 1)];
@@ -40,8 +40,8 @@ const cloudSaying = (...answers: readonly [Partial<MachineFacts>, ...Partial<Mac
   };
   const powerOff = async () => void sent.push('power-off');
   const drillCloud = { start: async () => void sent.push('start') };
-  const tools = { cloud: { look, powerOff }, drillCloud, clock, tell: () => undefined };
-  return { tools, pass, sent, looks: () => looks };
+  const tools = { cloud: { look, powerOff }, drillCloud, clock, tell: (says: string) => void told.push(says) };
+  return { tools, pass, sent, told, looks: () => looks };
 };
 
 describe('the machine of a drill', () => {
@@ -103,6 +103,10 @@ describe('the machine of a drill', () => {
       const cloud = cloudSaying({ power }, up, { power: 'starting' }, up, up);
       await start(cloud);
       expect([cloud.sent, cloud.looks()]).toEqual([['start'], 5]);
+      expect(cloud.told).toEqual([
+        'm-1 does not run yet: the cloud says that it is off',
+        'm-1 does not run yet: the cloud says that it is starting',
+      ]);
     },
   );
 
