@@ -1,5 +1,6 @@
 import { type CommandResult, reportsOf } from '../fencing/loop/reduce.ts';
-import { nextCommand, type Command } from '../fencing/loop/next-command.ts';
+import type { Command } from '../fencing/loop/command.ts';
+import { nextCommand } from '../fencing/loop/next-command.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import type { StepReport } from '../fencing/model/outcome.ts';
 import { onOneLine, type Reason, shorten } from '../fencing/model/reason.ts';

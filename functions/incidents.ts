@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import type { Command } from '../fencing/loop/next-command.ts';
+import type { Command } from '../fencing/loop/command.ts';
 import type { CommandResult } from '../fencing/loop/reduce.ts';
 import { abortOnSignal, type Ports } from '../fencing/loop/ports.ts';
 import type { RunState } from '../fencing/loop/state.ts';

@@ -2,7 +2,7 @@ import { ClusterUnavailable } from '../fencing/model/errors.ts';
 import type { RunState } from '../fencing/loop/state.ts';
 import { type CommandResult, errorsIn } from '../fencing/loop/reduce.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
-import type { Command } from '../fencing/loop/next-command.ts';
+import type { Command } from '../fencing/loop/command.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import type { Ports } from '../fencing/loop/ports.ts';

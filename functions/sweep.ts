@@ -1,6 +1,6 @@
 import { pluralize } from '../fencing/model/reason.ts';
 import type { RunState } from '../fencing/loop/state.ts';
-import type { Command } from '../fencing/loop/next-command.ts';
+import type { Command } from '../fencing/loop/command.ts';
 import { type Outcome, outcomeJson, type OutcomeJson } from '../fencing/model/outcome.ts';
 import { type FencedNode, sweep as sweepAll, type SweepOutcome } from '../fencing/sweep/sweep.ts';
 import { isFirstLog, messageLine, outcomeLine, wasDryRunLogged } from './decision-log.ts';

@@ -3,7 +3,7 @@ import type { FenceRecord } from '../fencing/model/record.ts';
 import { stepProperties } from '../fencing/model/steps.ts';
 import { hasActed, nothingSeen, phasesOf, incidentState, type ObservedPhase } from './join.ts';
 import { idWithoutFence, type Incident, type IncidentStep, type Proof, type Trigger } from './incident.ts';
-import type { Command } from '../fencing/loop/next-command.ts';
+import type { Command } from '../fencing/loop/command.ts';
 import type { CommandResult } from '../fencing/loop/reduce.ts';
 import type { Observation, RunState } from '../fencing/loop/state.ts';
 import type { ClusterFacts } from '../fencing/model/cluster-facts.ts';

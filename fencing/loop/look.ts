@@ -3,7 +3,7 @@ import type { NodeQuery, Cluster, LookRequest } from '../model/cluster.ts';
 import { asCloudfenceError } from '../model/errors.ts';
 import { type DiskHolders, isImposter, type MachineFacts, type MachineId } from '../model/machine.ts';
 import { clustersToAsk, type ClusterSearchResult } from './locate.ts';
-import type { Command } from './next-command.ts';
+import type { Command } from './command.ts';
 import { clusterAt, type Ports } from './ports.ts';
 import type { CommandResult } from './reduce.ts';
 import { createSharedLooks } from './groups.ts';

@@ -4,7 +4,7 @@ import { asCloudfenceError, CloudfenceError, InvalidConfiguration, Unavailable }
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import type { Observation, RunState, ClusterLocation } from './state.ts';
 import type { CommandResult } from './reduce.ts';
-import type { Command } from './next-command.ts';
+import type { Command } from './command.ts';
 import type { Moment } from '../rules/view.ts';
 
 export interface Clock {

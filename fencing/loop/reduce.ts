@@ -14,7 +14,7 @@ import { mayHaveFreed, witnessAttachments } from '../rules/identity.ts';
 import { takenForAnothers } from '../rules/volumes.ts';
 import type { Admission } from '../model/ledger.ts';
 import type { MachineFacts, Witness } from '../model/machine.ts';
-import { type Command, stepsOfCommand } from './next-command.ts';
+import { type Command, stepsOfCommand } from './command.ts';
 import { type ClusterSearchResult, withLocation } from './locate.ts';
 import { failedEnding, isPermanent, tryLater, expired } from './ending.ts';
 import type { StepReport } from '../model/outcome.ts';

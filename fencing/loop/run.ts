@@ -10,7 +10,8 @@ import type { Moment } from '../rules/view.ts';
 import { outcomeOf, failedEnding } from './ending.ts';
 import { searchClusters, runLook } from './look.ts';
 import { type StepAnswer, reduce, type CommandResult } from './reduce.ts';
-import { stepsOfCommand, nextCommand, RECHECK_LASTS_MS, type Command } from './next-command.ts';
+import { stepsOfCommand, RECHECK_LASTS_MS, type Command } from './command.ts';
+import { nextCommand } from './next-command.ts';
 import { abortOnSignal, clusterAt, endInTime, errorOfCall, halfOf, type Ports } from './ports.ts';
 import { sleepOrPoll } from './sleep.ts';
 import {

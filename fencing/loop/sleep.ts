@@ -3,7 +3,7 @@ import type { MachineFacts } from '../model/machine.ts';
 import { timing } from '../model/policy.ts';
 import type { AwaitedAttachments } from '../rules/view.ts';
 import { pollDelay } from '../rules/waits.ts';
-import type { Command } from './next-command.ts';
+import type { Command } from './command.ts';
 import { clusterAt, type Ports } from './ports.ts';
 import type { CommandResult } from './reduce.ts';
 import { createSharedLooks } from './groups.ts';

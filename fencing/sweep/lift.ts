@@ -1,5 +1,5 @@
 import { applySimulatedStep } from '../loop/apply-step.ts';
-import { actOn } from '../loop/next-command.ts';
+import { actOn } from '../loop/command.ts';
 import type { Ports } from '../loop/ports.ts';
 import { reduce } from '../loop/reduce.ts';
 import { executeCommand, type SharedRunOptions } from '../loop/run.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { actOn, type Command } from '../../fencing/loop/next-command.ts';
+import { actOn, type Command } from '../../fencing/loop/command.ts';
 import { errorsIn, reduce, reportsOf, type StepAnswer } from '../../fencing/loop/reduce.ts';
 import { startRun, type RunState, withClusterRead, withMachineRead } from '../../fencing/loop/state.ts';
 import {

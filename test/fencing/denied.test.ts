@@ -7,7 +7,8 @@ import {
 } from '../../fencing/model/errors.ts';
 import { startRun, type RunState } from '../../fencing/loop/state.ts';
 import { reduce } from '../../fencing/loop/reduce.ts';
-import { nextCommand, type Command } from '../../fencing/loop/next-command.ts';
+import type { Command } from '../../fencing/loop/command.ts';
+import { nextCommand } from '../../fencing/loop/next-command.ts';
 import { cluster, machine, marked, view } from './view-builder.ts';
 
 const { request, policy, identityRules: reading, runId, now } = view();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { actOn, type Command } from '../../fencing/loop/next-command.ts';
+import { actOn, type Command } from '../../fencing/loop/command.ts';
 import type { Clock, Ports } from '../../fencing/loop/ports.ts';
 import { executeCommand, runAll, run } from '../../fencing/loop/run.ts';
 import type { Cloud } from '../../fencing/model/cloud.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { applyStepError, applyStepResult, reportSimulatedStep } from '../../fencing/loop/apply-step.ts';
-import { actOn, type Command } from '../../fencing/loop/next-command.ts';
+import { actOn, type Command } from '../../fencing/loop/command.ts';
 import { reasonOf } from '../../fencing/loop/ending.ts';
 import { type CommandResult, reduce } from '../../fencing/loop/reduce.ts';
 import {

@@ -1,6 +1,7 @@
 import type { RunState } from '../../fencing/loop/state.ts';
 import { reduce } from '../../fencing/loop/reduce.ts';
-import { nextCommand, type Command } from '../../fencing/loop/next-command.ts';
+import type { Command } from '../../fencing/loop/command.ts';
+import { nextCommand } from '../../fencing/loop/next-command.ts';
 import type { Outcome } from '../../fencing/model/outcome.ts';
 import { executeCommand, run } from '../../fencing/loop/run.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
