@@ -1,9 +1,9 @@
-import type { V1Node, V1Taint } from '@kubernetes/client-node/dist/gen/index.js';
+import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import { fenceInBoot, type FirstStopping, type Tombstone } from '../fencing/model/cluster-facts.ts';
 import { Refused } from '../fencing/model/errors.ts';
 import { type FenceRecord, parseRecord, serializeRecord } from '../fencing/model/record.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/model/steps.ts';
-import { FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, RECORD_ANNOTATION, STOPPING_LABEL, TAINT_LABEL } from './names.ts';
+import { FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, STOPPING_LABEL, TAINT_LABEL } from './names.ts';
 import {
   fenceAnnotation,
   fencedLabel,
@@ -16,46 +16,26 @@ import {
   tombstoneText,
 } from './node-facts.ts';
 
+import {
+  type NodePatch,
+  type TaintOf,
+  uidPrecondition,
+  bootPrecondition,
+  labelPrecondition,
+  recordPrecondition,
+  putRecordOps,
+  type Labels,
+  putLabelOps,
+  removeLabelOps,
+  addTaintOps,
+  removeTaintOps,
+  removeRecordOps,
+} from './node-patch.ts';
+
 /**
  * The patches of a Node, one for each step that writes the fence. Each writes the taints, the labels, and the record
  * together, with preconditions.
  */
-
-/** The part of JSON Patch that a fence needs: https://www.rfc-editor.org/rfc/rfc6902 */
-type Operation =
-  | { readonly op: 'test' | 'add' | 'replace'; readonly path: string; readonly value: unknown }
-  | { readonly op: 'remove'; readonly path: string };
-
-export type NodePatch = readonly Operation[];
-type TaintKind = Readonly<Pick<V1Taint, 'key' | 'effect'>>;
-type TaintOf = TaintKind & { readonly value: string };
-
-/** Returns the path of one of Cloudfence's keys. None of the keys contains a tilde. */
-const pointer = (...keys: readonly string[]): string => keys.map((key) => `/${key.replaceAll('/', '~1')}`).join('');
-
-const RECORD_PATH = pointer('metadata', 'annotations', RECORD_ANNOTATION);
-
-const test = (path: string, value: unknown): Operation => ({ op: 'test', path, value });
-
-const uidPrecondition = ({ uid }: NodeTarget): Operation => test('/metadata/uid', uid);
-const bootPrecondition = ({ bootID }: NodeTarget): Operation => test('/status/nodeInfo/bootID', bootID);
-
-/**
- * Tests the fence id in Cloudfence's label, which no kubelet can write. If there was no label, there is nothing to
- * test.
- */
-const labelPrecondition = ({ label }: NodeTarget): NodePatch =>
-  label === null ? [] : [test(pointer('metadata', 'labels', FENCED_LABEL), label)];
-
-/**
- * Tests that the record has not changed since it was read. If there was no record, tests that the Node has not been
- * changed at all since then.
- */
-const recordPrecondition = (node: V1Node, { recordText }: NodeTarget): Operation =>
-  recordText === null ? testResourceVersion(node) : test(RECORD_PATH, recordText);
-
-const testResourceVersion = ({ metadata }: V1Node): Operation =>
-  test('/metadata/resourceVersion', metadata?.resourceVersion ?? '');
 
 /**
  * Verifies that the Node has not changed since the step was decided, so that a step never overwrites a newer record or
@@ -77,60 +57,6 @@ const refuseIfLabelled = (node: V1Node, { name, label }: NodeTarget): void => {
   if (label === null && fencedLabel(node) !== null)
     throw new Refused(`someone else labelled Node ${name} after Cloudfence read it`);
 };
-
-/**
- * Writes the record. If the Node has no annotations, the patch adds the whole map, because JSON Patch cannot add to a
- * missing map. The patch then also tests that the Node has not been changed since: if two clients add the map, only one
- * may succeed.
- */
-const putRecordOps = (node: V1Node, record: FenceRecord): NodePatch => {
-  const value = serializeRecord(record);
-  if (node.metadata?.annotations) return [{ op: 'add', path: RECORD_PATH, value }];
-  return [
-    testResourceVersion(node),
-    { op: 'add', path: pointer('metadata', 'annotations'), value: { [RECORD_ANNOTATION]: value } },
-  ];
-};
-
-type Labels = Readonly<Record<string, string>>;
-
-/** Writes labels. If the Node has no labels, the patch adds the whole map with all labels at once. */
-const putLabelOps = (node: V1Node, labels: Labels): NodePatch => {
-  if (!node.metadata?.labels)
-    return [testResourceVersion(node), { op: 'add', path: pointer('metadata', 'labels'), value: labels }];
-  return Object.entries(labels).map(([key, value]) => ({ op: 'add', path: pointer('metadata', 'labels', key), value }));
-};
-
-/** Removes the labels that exist. JSON Patch rejects the removal of a missing key. */
-const removeLabelOps = (node: V1Node, keys: readonly string[]): NodePatch =>
-  keys
-    .filter((key) => node.metadata?.labels?.[key] !== undefined)
-    .map((key) => ({ op: 'remove', path: pointer('metadata', 'labels', key) }));
-
-const addTaintOps = (node: V1Node, taints: readonly TaintOf[]): NodePatch => {
-  const standing = node.spec?.taints ?? [];
-  if (standing.length > 0) return taints.map((value) => ({ op: 'add', path: '/spec/taints/-', value }));
-  return [testResourceVersion(node), { op: 'add', path: '/spec/taints', value: taints }];
-};
-
-/** Tests a taint, including its value. If someone has written another value, the taint belongs to them. */
-const testTaint = ({ key, effect, value }: V1Taint, path: string): NodePatch => [
-  test(`${path}/key`, key),
-  test(`${path}/effect`, effect),
-  ...(value === undefined ? [] : [test(`${path}/value`, value)]),
-];
-
-/**
- * Removes a taint by index. Tests that the taint is still at this index. Kubernetes allows only one taint per key and
- * effect, so the index does not change.
- */
-const removeTaintOps = (node: V1Node, { key, effect }: TaintKind): NodePatch =>
-  (node.spec?.taints ?? [])
-    .map((taint, at) => ({ taint, path: `/spec/taints/${at}` }))
-    .filter(({ taint }) => taint.key === key && taint.effect === effect)
-    .flatMap(({ taint, path }) => [...testTaint(taint, path), { op: 'remove', path } as const]);
-
-const removeRecordOps: Operation = { op: 'remove', path: RECORD_PATH };
 
 export type FenceStep = Extract<
   ClusterStep,

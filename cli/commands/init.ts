@@ -12,7 +12,7 @@ import { type StageFileReader, stageFile, valuesFor } from '../stage-file.ts';
 import { stringify } from 'yaml';
 import { callClock } from '../../kubernetes/connection.ts';
 import { openConnection } from '../../kubernetes/cluster.ts';
-import { accountToken, type AccountToken } from '../../kubernetes/access.ts';
+import { accountToken, type AccountToken } from '../../kubernetes/account-token.ts';
 
 export interface InitOptions {
   readonly kubeconfig?: string;

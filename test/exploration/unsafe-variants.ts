@@ -229,7 +229,7 @@ export const variants: readonly Variant[] = [
   ),
   edited(
     'the mark removes the labels of others',
-    'kubernetes/fence-patch.ts',
+    'kubernetes/node-patch.ts',
     ['  if (!node.metadata?.labels)\n', '  if (node.metadata?.labels)\n'],
     'stop',
     'nothing-foreign-taken',

@@ -6,7 +6,7 @@ import { apiServerOf } from '../../sandbox/cluster/api/server.ts';
 import { emptyCluster, storeOf } from '../../sandbox/cluster/store.ts';
 import { createConnection } from '../../kubernetes/connection.ts';
 import { type Transport, transportLink } from '../../kubernetes/exchange.ts';
-import { refreshingLink } from '../../kubernetes/access.ts';
+import { refreshingLink } from '../../kubernetes/refreshing-link.ts';
 import { readLease } from '../../kubernetes/leases.ts';
 import { proof } from '../permits.ts';
 import { inProcess } from '../sandbox/in-process.ts';

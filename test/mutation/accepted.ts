@@ -68,7 +68,7 @@ export const accepted: readonly Accepted[] = [
     because: 'The next case compares a record in the same way, and a step that parks always has one.',
   },
   {
-    file: 'kubernetes/fence-patch.ts',
+    file: 'kubernetes/node-patch.ts',
     line: "test('/metadata/resourceVersion', metadata?.resourceVersion ?? '');",
     from: "''",
     to: '"Stryker was here!"',

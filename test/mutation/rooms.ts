@@ -81,7 +81,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'preconditions',
     mutates: [
-      'kubernetes/{fence-patch,apply,node,node-facts,pods,attachments,leases,suspects}.ts',
+      'kubernetes/{fence-patch,node-patch,apply,node,node-facts,pods,attachments,leases,suspects}.ts',
       'kubernetes/{volumes,volume-facts,successors,errors}.ts',
     ],
     tests: [

@@ -6,7 +6,7 @@ import {
 } from '@kubernetes/client-node/dist/gen/index.js';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import type { Permit } from '../../fencing/model/permit.ts';
-import { refreshingLink } from '../../kubernetes/access.ts';
+import { refreshingLink } from '../../kubernetes/refreshing-link.ts';
 import { bearerAuthentication, type Link } from '../../kubernetes/exchange.ts';
 import type { Engine } from './engine.ts';
 import type { Call, Network, Service } from './network.ts';
