@@ -4,7 +4,7 @@ import { endInTime, halfOf, type Ports, STALE_LEASE_MS } from '../loop/ports.ts'
 import type { LocationHint, SharedRunOptions } from '../loop/run.ts';
 import type { RunState } from '../loop/state.ts';
 import type { Cluster, SuspectNode } from '../model/cluster.ts';
-import { CloudfenceError, asCloudfenceError } from '../model/errors.ts';
+import { CloudfenceError, asCloudfenceError, Unexpected } from '../model/errors.ts';
 import { type MachineId, machineOfProviderID } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { because, type Reason } from '../model/reason.ts';
@@ -62,11 +62,16 @@ const whyNameless = ({ node, marked }: SuspectNode, { cloud }: Ports): string =>
  * Returns the candidate for a suspect. If the Node itself does not name its machine, all other objects that may name it
  * are read. If the Node is gone, the cloud is asked about its disks.
  */
-const candidateOf = async (cluster: Cluster, suspect: SuspectNode, ports: Ports): Promise<FoundCandidate> => {
+const candidateOf = async (
+  cluster: Cluster,
+  suspect: SuspectNode,
+  deadline: number,
+  ports: Ports,
+): Promise<FoundCandidate> => {
   const candidate = { cluster: cluster.name, suspect, machines: machinesOf(suspect, ports), doubt: null, fault: null };
   if (candidate.machines.length > 0) return candidate;
   if (suspect.because === 'node-missing')
-    return { ...candidate, ...(await machinesOfGoneNode(cluster, suspect, ports)) };
+    return { ...candidate, ...(await machinesOfGoneNode(cluster, suspect, ports, halfOf(deadline, ports) / 2)) };
   const identified = {
     ...suspect,
     identitySources: (await cluster.identify(suspect.node, ports.signal)) ?? suspect.identitySources,
@@ -86,11 +91,16 @@ const candidateOf = async (cluster: Cluster, suspect: SuspectNode, ports: Ports)
  *
  * @throws CloudfenceError if the cluster or the cloud does not answer, because then nothing is known about any suspect
  */
-const safeCandidateOf = async (cluster: Cluster, suspect: SuspectNode, ports: Ports): Promise<FoundCandidate> => {
+const safeCandidateOf = async (
+  cluster: Cluster,
+  suspect: SuspectNode,
+  deadline: number,
+  ports: Ports,
+): Promise<FoundCandidate> => {
   try {
-    return await candidateOf(cluster, suspect, ports);
+    return await candidateOf(cluster, suspect, deadline, ports);
   } catch (error) {
-    if (error instanceof CloudfenceError) throw error;
+    if (error instanceof CloudfenceError && !(error instanceof Unexpected)) throw error;
     return { cluster: cluster.name, suspect, machines: [], doubt: null, fault: asCloudfenceError(error) };
   }
 };
@@ -102,7 +112,9 @@ const searchCandidates = async (
 ): Promise<readonly SweepCandidate[]> => {
   const suspects = await cluster.suspects(STALE_LEASE_MS, ports.signal);
   const lifts = await Promise.all(suspects.map((suspect) => liftBeforeRun(cluster.name, suspect, runOptions, ports)));
-  const found = await Promise.all(suspects.map((suspect) => safeCandidateOf(cluster, suspect, ports)));
+  const found = await Promise.all(
+    suspects.map((suspect) => safeCandidateOf(cluster, suspect, runOptions.deadline, ports)),
+  );
   return found.map((candidate, at) => ({ ...candidate, lift: lifts[at] ?? null }));
 };
 

@@ -1,7 +1,7 @@
-import type { Ports } from '../loop/ports.ts';
+import { endInTime, type Ports } from '../loop/ports.ts';
 import type { VolumeFacts } from '../model/cluster-facts.ts';
 import type { Cluster, SuspectNode } from '../model/cluster.ts';
-import { CloudfenceError } from '../model/errors.ts';
+import { CloudfenceError, Unexpected } from '../model/errors.ts';
 import type { MachineId } from '../model/machine.ts';
 import { UNKNOWN_MACHINE } from './lift.ts';
 
@@ -84,15 +84,21 @@ const byTheirDisks = async (suspect: SuspectNode, volumes: readonly VolumeFacts[
 /**
  * Returns the machine of a deleted Node, found through the disks that were attached to it. It is the machine that holds
  * the disks. If the disks are free, it is the machine that the disks' location and the Node's name suggest. Not every
- * cloud can find the holder of a disk. The result is only a hint: a run has to prove that it was this machine.
+ * cloud can find the holder of a disk. The result is only a hint: a run has to prove that it was this machine. `lasts`:
+ * how long (ms) the cloud may take, so that one account that does not answer does not hide the other Nodes.
  */
-export const machinesOfGoneNode = async (cluster: Cluster, suspect: SuspectNode, ports: Ports): Promise<Below> => {
+export const machinesOfGoneNode = async (
+  cluster: Cluster,
+  suspect: SuspectNode,
+  ports: Ports,
+  lasts: number,
+): Promise<Below> => {
   const volumes = await volumesLeft(cluster, suspect, ports);
   if (volumes.length === 0) return { machines: [], doubt: null };
   try {
-    return await byTheirDisks(suspect, volumes, ports);
+    return await endInTime(lasts, ports, (signal) => byTheirDisks(suspect, volumes, { ...ports, signal }));
   } catch (error) {
-    if (error instanceof CloudfenceError)
+    if (error instanceof CloudfenceError && !(error instanceof Unexpected))
       return unknownMachine(suspect, `Cloudfence cannot read their disks: ${error.message}`);
     throw error;
   }

@@ -86,11 +86,15 @@ const suspect: SuspectNode = {
   attachments: ['csi-1', 'csi-2'],
 };
 
+/** No read of this test lasts that long. */
+const LASTS_MS = 10_000;
+
 const below = (said: Partial<Said>, disks: readonly string[] = ['disk-1', 'disk-2'], nameTaken = false) =>
   machinesOfGoneNode(
     clusterWith(disks, nameTaken),
     suspect,
     portsTo(cloudThat({ holders: { 'disk-1': [], 'disk-2': [] }, named: [], power: {}, ...said })),
+    LASTS_MS,
   );
 
 describe('the machine of a Node that is gone', () => {
@@ -126,7 +130,7 @@ describe('the machine of a Node that is gone', () => {
       ...cloudThat({ holders: {}, named: [], power: {} }),
       holders: () => Promise.reject(new PermissionDenied('not allowed')),
     };
-    expect(await machinesOfGoneNode(clusterWith(['disk-1']), suspect, portsTo(cloud))).toEqual({
+    expect(await machinesOfGoneNode(clusterWith(['disk-1']), suspect, portsTo(cloud), LASTS_MS)).toEqual({
       machines: [],
       doubt: expect.stringContaining('not allowed'),
     });
@@ -135,7 +139,7 @@ describe('the machine of a Node that is gone', () => {
   const { holders: _, ...silent } = cloudThat({ holders: {}, named: [], power: {} });
 
   it('is unknown, and is reported, if the cloud cannot be asked by disk', async () => {
-    expect(await machinesOfGoneNode(clusterWith(['disk-1']), suspect, portsTo(silent))).toEqual({
+    expect(await machinesOfGoneNode(clusterWith(['disk-1']), suspect, portsTo(silent), LASTS_MS)).toEqual({
       machines: [],
       doubt: expect.stringContaining('cannot ask a-cloud'),
     });
@@ -146,7 +150,11 @@ describe('the machine of a Node that is gone', () => {
     expect(await below({}, ['elsewhere'])).toEqual(nobody);
     expect(await below({ holders: { 'disk-1': ['m-1'] } }, ['disk-1'], true)).toEqual(nobody);
     const free = cloudThat({ holders: { 'disk-1': [] }, named: ['m-node-a'], power: {} });
-    expect(await machinesOfGoneNode(clusterWith(['disk-1'], false, false), suspect, portsTo(free))).toEqual(nobody);
-    expect(await machinesOfGoneNode(clusterWith(['disk-1'], false, false), suspect, portsTo(silent))).toEqual(nobody);
+    expect(await machinesOfGoneNode(clusterWith(['disk-1'], false, false), suspect, portsTo(free), LASTS_MS)).toEqual(
+      nobody,
+    );
+    expect(await machinesOfGoneNode(clusterWith(['disk-1'], false, false), suspect, portsTo(silent), LASTS_MS)).toEqual(
+      nobody,
+    );
   });
 });

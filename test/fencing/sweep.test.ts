@@ -498,6 +498,15 @@ describe('our taint on a Node that has booted since', () => {
   });
 });
 
+it('a fault of Cloudfence with one deleted Node is reported as such, and hides no other Node', async () => {
+  const gone = suspect('node-2', { because: 'node-missing', identitySources: [], attachments: ['csi-1'] });
+  const blue = { look: async () => cluster({ node: null, volumes: [volume({ attachment: attachment() })] }) };
+  const holders = () => Promise.reject(new TypeError('a bug'));
+  const { outcomes, unreachable } = await swept(stage([suspect('node-1'), gone], {}, { blue, cloud: { holders } }));
+  expect(unreachable).toEqual([]);
+  expect(outcomes).toMatchObject([{ machine: 'm-1' }, { node: 'node-2', reason: { code: 'unexpected' } }]);
+});
+
 describe('a call that never answers', () => {
   const never = () => new Promise<never>(() => undefined);
   const impatient = (one: ReturnType<typeof stage>) => ({
@@ -511,6 +520,24 @@ describe('a call that never answers', () => {
   ])('makes the cluster unreachable, and not the sweep: %s', async (_, blue, suspects) => {
     const { unreachable } = await swept(impatient(stage(suspects, {}, { blue })));
     expect(unreachable).toMatchObject([{ cluster: 'blue', error: { name: 'Unavailable' } }]);
+  });
+
+  it('does not hide the other Nodes of its cluster if it is about the disks of a deleted Node', async () => {
+    const gone = suspect('node-2', { because: 'node-missing', identitySources: [], attachments: ['csi-1'] });
+    const blue = { look: async () => cluster({ node: null, volumes: [volume({ attachment: attachment() })] }) };
+    const { ports, ...one } = stage([suspect('node-1'), gone], {}, { blue, cloud: { holders: never } });
+    // The search of the cluster may take until 20 s, so that only what lasts less long ends here.
+    const timeout = (ms: number) => (ms < 15_000 ? AbortSignal.timeout(1) : new AbortController().signal);
+    const soon = { ...one, ports: { ...ports, clock: { ...ports.clock, timeout } } };
+    const { outcomes, unreachable } = await swept(soon, { deadline: 40_000 });
+    expect(unreachable).toEqual([]);
+    expect(outcomes).toMatchObject([
+      { machine: 'm-1' },
+      {
+        node: 'node-2',
+        reason: { code: 'identity-unproven', says: expect.stringContaining('cannot read their disks') },
+      },
+    ]);
   });
 
   it('does not hold the sweep if it is the write of the ledger, or the look at all machines', async () => {
