@@ -1,17 +1,13 @@
-import {
-  type PodFacts,
-  type ClusterFacts,
-  fenceInBoot,
-  type NodeFacts,
-  type Tombstone,
-} from '../model/cluster-facts.ts';
+import type { PodFacts } from '../model/cluster-facts.ts';
 import type { StepResult } from '../model/cluster.ts';
 import { PermissionDenied, Refused, type CloudfenceError } from '../model/errors.ts';
-import { NOT_ASKED, unwantedSince, type Ending, type RunState } from './state.ts';
+import { clusterAfter, withoutDeletedPods } from './facts-after-step.ts';
+import { NOT_ASKED, type Ending, type RunState } from './state.ts';
+import { unwantedSince } from './reads.ts';
 import type { StepReport } from '../model/outcome.ts';
 import { because, pluralize, type Reason } from '../model/reason.ts';
-import { type FenceRecord, serializeRecord } from '../model/record.ts';
-import { originOf, targetPod } from '../rules/pods.ts';
+import type { FenceRecord } from '../model/record.ts';
+import { originOf } from '../rules/pods.ts';
 import { stepKey, stepProperties, describeTarget, type Step } from '../model/steps.ts';
 import type { PlannedStep, Memory, Moment } from '../rules/view.ts';
 
@@ -184,82 +180,6 @@ export const applyStepError = (
 /** Reports a step of a dry run as if it were taken. Sends nothing. */
 export const reportSimulatedStep = (act: PlannedStep, now: Moment): StepReport =>
   report(act, now, now, 'dry-run', null);
-
-/**
- * Returns the facts after a step that took effect, or after a simulated step. They do not contain reactions of others
- * to the step.
- */
-const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
-  switch (step.do) {
-    case 'mark':
-      return { ...facts, node: facts.node && markedNode(facts.node, step.record, step.addOutOfService) };
-    case 'delete-pod':
-      return { ...facts, pods: facts.pods.filter((pod) => pod.uid !== step.pod.uid) };
-    case 'delete-attachment':
-      return {
-        ...facts,
-        volumes: facts.volumes.map((volume) =>
-          volume.attachment?.uid === step.attachment.uid ? { ...volume, attachment: null } : volume,
-        ),
-      };
-    case 'note':
-      return {
-        ...facts,
-        node: facts.node && { ...facts.node, record: step.record, recordText: JSON.stringify(step.record) },
-      };
-    case 'park':
-      return { ...facts, node: facts.node && parkedNode(facts.node, step.record) };
-    case 'set-tombstone':
-      return { ...facts, node: facts.node && withTombstone(facts.node, step.tombstone) };
-    case 'note-stopping':
-      return { ...facts, node: facts.node && { ...facts.node, stopping: step.stopping } };
-    case 'fail-pod':
-    case 'nudge':
-    case 'delete-node':
-    case 'lift-out-of-service':
-    case 'release-node':
-    case 'detach-disk':
-    case 'power-off':
-      return facts;
-  }
-};
-
-/** Returns the facts without the deleted pods. */
-export const withoutDeletedPods = (facts: ClusterFacts, taken: ReadonlySet<string>): ClusterFacts => ({
-  ...facts,
-  pods: facts.pods.filter((pod) => !taken.has(stepKey({ do: 'delete-pod', pod: targetPod(pod) }))),
-});
-
-/** Our taint's label is removed as well, unless the taint stays. */
-const withTombstone = (node: NodeFacts, tombstone: Tombstone | null): NodeFacts => ({
-  ...node,
-  tombstone,
-  taintedFor: node.taints.ours ? node.taintedFor : null,
-});
-
-const parkedNode = (node: NodeFacts, record: FenceRecord): NodeFacts => ({
-  ...node,
-  label: record.fence,
-  taintedFor: null,
-  record,
-  recordText: serializeRecord(record),
-  taints: { ...node.taints, outOfService: node.taints.outOfService && !node.taints.ours, ours: false },
-});
-
-const markedNode = (node: NodeFacts, record: FenceRecord, addOutOfService: boolean): NodeFacts => ({
-  ...node,
-  label: record.fence,
-  taintedFor: addOutOfService || node.taints.ours ? fenceInBoot(record.fence, record, record) : null,
-  tombstone: null,
-  stopping: null,
-  record,
-  recordText: serializeRecord(record),
-  taints: {
-    outOfService: node.taints.outOfService || addOutOfService,
-    ours: node.taints.ours || addOutOfService,
-    quarantine: true,
-  },
-});
 
 /**
  * Returns the run state with the facts as they would be after a step. A dry run, or a run in shadow mode, bases its

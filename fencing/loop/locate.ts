@@ -1,7 +1,8 @@
 import type { ClusterFacts } from '../model/cluster-facts.ts';
 import { type CloudfenceError, PermissionDenied, Unexpected } from '../model/errors.ts';
 import { isPermanent } from './ending.ts';
-import { withClusterRead, type RunState, type Observation } from './state.ts';
+import type { RunState, Observation } from './state.ts';
+import { withClusterRead } from './reads.ts';
 import type { MachineFacts, MachineId } from '../model/machine.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { Moment } from '../rules/view.ts';

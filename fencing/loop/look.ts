@@ -7,7 +7,8 @@ import type { Command } from './command.ts';
 import { clusterAt, type Ports } from './ports.ts';
 import type { CommandResult } from './reduce.ts';
 import { createSharedLooks } from './groups.ts';
-import { type RunState, type ClusterLocation, type Observation, offStates } from './state.ts';
+import type { RunState, ClusterLocation, Observation } from './state.ts';
+import { offStates } from './reads.ts';
 
 /** Runs the reads of a look command: the machine, its cluster, or all clusters that may contain its Node. */
 

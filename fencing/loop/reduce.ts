@@ -1,15 +1,8 @@
 import type { SurveyOfClusters, ClusterFacts, NodeFacts, Recheck } from '../model/cluster-facts.ts';
 import { CloudfenceError, PermissionDenied, ProofExpired, Refused } from '../model/errors.ts';
 import { applySimulatedStep, applyStepError, applyStepResult } from './apply-step.ts';
-import {
-  baselineLease,
-  withClusterRead,
-  type Ending,
-  type RunState,
-  withMachineRead,
-  type Observation,
-  viewOf,
-} from './state.ts';
+import { type Ending, type RunState, type Observation, viewOf } from './state.ts';
+import { baselineLease, withClusterRead, withMachineRead } from './reads.ts';
 import { mayHaveFreed, witnessAttachments } from '../rules/identity.ts';
 import { takenForAnothers } from '../rules/volumes.ts';
 import type { Admission } from '../model/ledger.ts';

@@ -14,14 +14,8 @@ import { stepsOfCommand, RECHECK_LASTS_MS, type Command } from './command.ts';
 import { nextCommand } from './next-command.ts';
 import { abortOnSignal, clusterAt, endInTime, errorOfCall, halfOf, type Ports } from './ports.ts';
 import { sleepOrPoll } from './sleep.ts';
-import {
-  startRun,
-  type ClusterLocation,
-  type Observation,
-  type RunState,
-  type Start,
-  withMachineRead,
-} from './state.ts';
+import { startRun, type ClusterLocation, type Observation, type RunState, type Start } from './state.ts';
+import { withMachineRead } from './reads.ts';
 import { createSharedLooks, lookAtAll } from './groups.ts';
 import { takeSurvey } from './survey.ts';
 

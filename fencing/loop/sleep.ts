@@ -7,7 +7,8 @@ import type { Command } from './command.ts';
 import { clusterAt, type Ports } from './ports.ts';
 import type { CommandResult } from './reduce.ts';
 import { createSharedLooks } from './groups.ts';
-import { type RunState, offStates } from './state.ts';
+import type { RunState } from './state.ts';
+import { offStates } from './reads.ts';
 
 /**
  * How a run waits. A full look makes one call for almost every object that it reads. So a waiting run reads only one

@@ -1,15 +1,13 @@
 import type { Cloud, CloudIdentityRules } from '../model/cloud.ts';
-import { type ClusterFacts, fenceIdOn, ownMark } from '../model/cluster-facts.ts';
-import type { MachineFacts, Power } from '../model/machine.ts';
+import type { ClusterFacts } from '../model/cluster-facts.ts';
+import type { MachineFacts } from '../model/machine.ts';
 import type { OutcomeKind, StepReport } from '../model/outcome.ts';
-import { type Policy, timing } from '../model/policy.ts';
+import type { Policy } from '../model/policy.ts';
 import type { Reason, ReasonCode } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
-import { podsWanting } from '../rules/pods.ts';
-import { vouchReasonWith } from '../rules/proof.ts';
 import type { Memory, Moment, Request, View } from '../rules/view.ts';
 
-/** The state of a run, and how reads of the machine or the cluster change it. */
+/** The state of a run, and how it begins. */
 
 /**
  * One read. Its value was true at some moment between the request and the response. The age of a proof counts from the
@@ -99,7 +97,8 @@ export interface Start {
   readonly steps?: readonly StepReport[];
 }
 
-const UNREAD_LEASE: Pick<Memory, 'lease' | 'leaseSince'> = { lease: undefined, leaseSince: null };
+/** The memory of a run that has not read a Lease since it saw the machine off. */
+export const UNREAD_LEASE: Pick<Memory, 'lease' | 'leaseSince'> = { lease: undefined, leaseSince: null };
 
 /** The memory of a run that has to ask the cap before a fence begins. */
 export const NOT_ASKED: Pick<Memory, 'admission' | 'admittedBoot'> = { admission: null, admittedBoot: null };
@@ -180,165 +179,3 @@ export const viewOf = ({ machine, cluster, ...state }: RunState, now: Moment): V
         now,
       }
     : null;
-
-/** Power states that are proof, either alone or together with a second read or a witness. */
-export const offStates: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
-
-/**
- * Returns whether the cap was asked about the boot that the cloud names now. A machine that the cloud no longer knows
- * cannot have another boot, and a generation that drifts does not show one.
- */
-const isAdmittedBoot = ({ admittedBoot }: Memory, { generation, generationDrifts }: MachineFacts): boolean =>
-  generation === null || generationDrifts === true || generation === admittedBoot;
-
-/**
- * Returns when this run first saw the machine `stopping`. An answer without a power state does not end the stop. If the
- * machine is off by its power state, the stop has ended, even if an operation is in progress.
- */
-const firstSeenStopping = (
-  { firstStopping }: Memory,
-  { power, offUnderOperation, generation }: MachineFacts,
-  now: Moment,
-): Memory['firstStopping'] => {
-  if (power === 'stopping' && !offUnderOperation)
-    return firstStopping?.generation === generation ? firstStopping : { at: now.wall, generation };
-  return power === 'unknown' ? firstStopping : null;
-};
-
-/** Returns the same boot as the cloud named it, and when. Only a run with such a statement needs it. */
-const firstReadOf = (
-  { request, memory: { firstGeneration, vouchedSince } }: RunState,
-  { value: { generation }, requestedAt }: Observation<MachineFacts>,
-): Pick<Memory, 'firstGeneration' | 'vouchedSince'> =>
-  request.vouched === null || firstGeneration !== undefined
-    ? { firstGeneration, vouchedSince }
-    : { firstGeneration: generation, vouchedSince: requestedAt.mono };
-
-/**
- * Adds a read of the machine. The proof ends if a read says off for another generation, or does not say off. If the
- * boot or the power state changed, the run discards the facts about the cluster. The witness is asked again, so that
- * its answer is never older than the read for which it is used.
- */
-export const withMachineRead = (state: RunState, machine: Observation<MachineFacts>, now: Moment): RunState => {
-  const { power, generation } = machine.value;
-  const { memory } = state;
-  const off =
-    offStates.has(power) ||
-    (vouchReasonWith(state.record, state) !== null && (power === 'unknown' || power === 'suspended'));
-  const same = off && memory.firstOff !== null && memory.firstOff.generation === generation;
-  const firstOff = same ? memory.firstOff : off ? { ...now, generation } : null;
-  const { lease, leaseSince } = same ? memory : UNREAD_LEASE;
-  const unchanged = state.machine?.value.power === power && state.machine.value.generation === generation;
-  const firstStopping = firstSeenStopping(memory, machine.value, now);
-  const attachments = memory.firstOff === null || same ? memory.attachments : null;
-  const admitted = isAdmittedBoot(memory, machine.value) ? {} : NOT_ASKED;
-  return {
-    ...state,
-    machine,
-    cluster: unchanged ? state.cluster : null,
-    memory: {
-      ...memory,
-      firstOff,
-      firstStopping,
-      lease,
-      leaseSince,
-      attachments,
-      ...admitted,
-      witness: null,
-      testified: [],
-      markIsNew: false,
-      ...firstReadOf(state, machine),
-    },
-  };
-};
-
-/**
- * Returns the baseline Lease, and the time since when it is known. A Lease is a baseline only if it was requested after
- * the machine was seen off. It counts as known when the answer arrives, because the kubelet may renew it before that.
- */
-export const baselineLease = (
-  { firstOff, lease, leaseSince }: Memory,
-  read: string | null,
-  requestedAt: Moment,
-  receivedAt: number,
-): Pick<Memory, 'lease' | 'leaseSince'> =>
-  lease === undefined && firstOff && requestedAt.mono >= firstOff.mono
-    ? { lease: read, leaseSince: receivedAt }
-    : { lease, leaseSince };
-
-/** Returns for each volume the time since when no pod object has used it. */
-export const unwantedSince = (memory: Memory, cluster: ClusterFacts, now: Moment): ReadonlyMap<string, number> =>
-  new Map(
-    cluster.volumes
-      .filter((volume) => podsWanting({ cluster }, volume.key).length === 0)
-      .map((volume) => [volume.key, memory.unwanted.get(volume.key) ?? now.mono]),
-  );
-
-/**
- * Returns all attachments of a machine without a Node. The first list is complete, because no attachments are created
- * for a Node that is gone.
- */
-const attachmentsLeft = (memory: Memory, { node, volumes }: ClusterFacts): readonly string[] | null =>
-  node ? null : (memory.attachments ?? volumes.flatMap(({ attachment }) => attachment?.name ?? []));
-
-/**
- * Returns our mark as read, and whether it may be newer than the latest read of the machine. A mark that this run saw
- * before that read is older.
- */
-const markSeen = (memory: Memory, { node }: ClusterFacts): Pick<Memory, 'mark' | 'markIsNew'> => {
-  const mark = node && ownMark(node);
-  return { mark, markIsNew: mark !== null && (memory.markIsNew || mark !== memory.mark) };
-};
-
-/** Returns the fence to which a person's statement applies. Only a run with such a statement needs it. */
-const firstFenceOf = ({ request, memory }: RunState, { node }: ClusterFacts): Memory['firstFence'] =>
-  request.accepted === null || memory.firstFence !== undefined ? memory.firstFence : node && fenceIdOn(node);
-
-/**
- * Returns the boot to which a person's statement applies. Only a run with such a statement needs it. If the Node is
- * read long after the machine, for example because the process was frozen, it may show another boot by then.
- */
-const firstBootOf = (
-  { request, memory: { firstBoot, vouchedSince } }: RunState,
-  { value: { node }, requestedAt }: Observation<ClusterFacts>,
-): Memory['firstBoot'] => {
-  if (request.vouched === null || firstBoot !== undefined) return firstBoot;
-  const isLate = vouchedSince !== null && requestedAt.mono - vouchedSince > timing.vouchedBoot;
-  return isLate ? null : (node?.bootID ?? null);
-};
-
-/**
- * Returns since when this run has seen no taint of ours on the Node. Only a release needs it. If the record names
- * another removal than before, another run has set the taint between two looks, and removed it again.
- */
-const untaintedAfter = (
-  { request, memory: { untainted } }: RunState,
-  { value: { node }, receivedAt }: Observation<ClusterFacts>,
-): Memory['untainted'] => {
-  if (request.intent !== 'release' || !node || node.taints.ours) return null;
-  const released = node.record?.released ?? null;
-  return untainted?.released === released ? untainted : { since: receivedAt, released };
-};
-
-/** Adds a read of the cluster. The read includes everything that was done since the previous look. */
-export const withClusterRead = (state: RunState, cluster: Observation<ClusterFacts>, now: Moment): RunState => {
-  const { memory } = state;
-  return {
-    ...state,
-    cluster,
-    record: cluster.value.node?.record ?? state.record,
-    memory: {
-      ...memory,
-      sinceLook: new Set(),
-      failedSinceLook: new Set(),
-      ...baselineLease(memory, cluster.value.lease, cluster.requestedAt, cluster.receivedAt),
-      ...markSeen(memory, cluster.value),
-      firstLease: memory.firstLease === undefined ? cluster.value.lease : memory.firstLease,
-      firstFence: firstFenceOf(state, cluster.value),
-      firstBoot: firstBootOf(state, cluster),
-      untainted: untaintedAfter(state, cluster),
-      attachments: attachmentsLeft(memory, cluster.value),
-      unwanted: unwantedSince(memory, cluster.value, now),
-    },
-  };
-};

@@ -343,7 +343,7 @@ export const variants: readonly Variant[] = [
   ),
   edited(
     "a kubelet's silence counts from the request for its Lease",
-    'fencing/loop/state.ts',
+    'fencing/loop/reads.ts',
     ['leaseSince: receivedAt }', 'leaseSince: requestedAt.mono }'],
     'slow-wrong-account',
     'act-under-proof',
@@ -387,7 +387,7 @@ export const variants: readonly Variant[] = [
   ),
   edited(
     'what the cap has admitted counts for the next boot, too',
-    'fencing/loop/state.ts',
+    'fencing/loop/reads.ts',
     ['isAdmittedBoot(memory, machine.value) ? {} : NOT_ASKED', '{}'],
     'cap-and-restart',
     'cap-holds',

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { actOn, type Command } from '../../fencing/loop/command.ts';
 import { errorsIn, reduce, reportsOf, type StepAnswer } from '../../fencing/loop/reduce.ts';
-import { startRun, type RunState, withClusterRead, withMachineRead } from '../../fencing/loop/state.ts';
+import { startRun, type RunState } from '../../fencing/loop/state.ts';
+import { withClusterRead, withMachineRead } from '../../fencing/loop/reads.ts';
 import {
   InvalidInput,
   PermissionDenied,

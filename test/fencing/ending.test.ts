@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { endingAtDeadline, eventFor, eventsAtEnd, outcomeOf, waitingEnd } from '../../fencing/loop/ending.ts';
 import { applySimulatedStep, hasSimulatedSteps, simulatedEnding } from '../../fencing/loop/apply-step.ts';
-import { type Ending, type RunState, startRun, withClusterRead, withMachineRead } from '../../fencing/loop/state.ts';
+import { type Ending, type RunState, startRun } from '../../fencing/loop/state.ts';
+import { withClusterRead, withMachineRead } from '../../fencing/loop/reads.ts';
 import { fenceInBoot, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { OutcomeKind, StepReport } from '../../fencing/model/outcome.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';

@@ -3,14 +3,8 @@ import { applyStepResult } from '../../fencing/loop/apply-step.ts';
 import { because } from '../../fencing/model/reason.ts';
 import { reduce } from '../../fencing/loop/reduce.ts';
 import { targetNode } from '../../fencing/rules/mark.ts';
-import {
-  baselineLease,
-  startRun,
-  type RunState,
-  withClusterRead,
-  withMachineRead,
-  type Observation,
-} from '../../fencing/loop/state.ts';
+import { startRun, type RunState, type Observation } from '../../fencing/loop/state.ts';
+import { baselineLease, withClusterRead, withMachineRead } from '../../fencing/loop/reads.ts';
 import type { ClusterFacts } from '../../fencing/model/cluster-facts.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { applyStepResult } from '../../fencing/loop/apply-step.ts';
-import { type RunState, startRun, withClusterRead } from '../../fencing/loop/state.ts';
+import { type RunState, startRun } from '../../fencing/loop/state.ts';
+import { withClusterRead } from '../../fencing/loop/reads.ts';
 import type { NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { because } from '../../fencing/model/reason.ts';

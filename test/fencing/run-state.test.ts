@@ -3,14 +3,8 @@ import { applyStepError, applyStepResult, reportSimulatedStep } from '../../fenc
 import { actOn, type Command } from '../../fencing/loop/command.ts';
 import { reasonOf } from '../../fencing/loop/ending.ts';
 import { type CommandResult, reduce } from '../../fencing/loop/reduce.ts';
-import {
-  type Observation,
-  type RunState,
-  startRun,
-  viewOf,
-  withClusterRead,
-  withMachineRead,
-} from '../../fencing/loop/state.ts';
+import { type Observation, type RunState, startRun, viewOf } from '../../fencing/loop/state.ts';
+import { withClusterRead, withMachineRead } from '../../fencing/loop/reads.ts';
 import type { ClusterFacts } from '../../fencing/model/cluster-facts.ts';
 import {
   PermissionDenied,

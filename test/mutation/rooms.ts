@@ -18,7 +18,7 @@ export const rooms: readonly Room[] = [
   { name: 'rules', mutates: ['fencing/rules/*.ts'], tests: [DECISIONS], least: 1 },
   {
     name: 'loop, pure',
-    mutates: ['fencing/loop/{apply-step,command,ending,next-command,reduce,state}.ts'],
+    mutates: ['fencing/loop/{apply-step,command,ending,facts-after-step,next-command,reads,reduce,state}.ts'],
     tests: [DECISIONS],
     least: 1,
   },
