@@ -59,7 +59,7 @@ export const driverNotOnNode: CauseRule = (situation) => {
     waits: `${nameOf(pod)} ← the node plugin of ${driver} on ${node.name}.`,
     next: [
       `look for the node plugin's pod: kubectl get pods -A -o wide --field-selector spec.nodeName=${node.name}`,
-      'it may crash, or its DaemonSet may not tolerate a taint of the Node',
+      'the pod may crash, or its DaemonSet may not tolerate a taint of the Node',
     ],
   });
 };
@@ -150,9 +150,9 @@ export const attacherDown: CauseRule = (situation) => {
       `${attacherLocation ? ` ← ${attacherLocation.nodeName}` : ''}.`,
     next: [
       MANAGED.test(driverOf(situation))
-        ? 'AKS and GKE run this controller out of sight: look at the state of the cluster in the cloud, and ask its ' +
-          'support. Elsewhere: kubectl get pods -A -o wide | grep -i csi'
-        : 'find the controller, and why it does not run: kubectl get pods -A -o wide | grep -i csi',
+        ? 'AKS and GKE run this controller outside the cluster: look at the state of the cluster in the cloud, and ' +
+          'ask the support of the cloud. Elsewhere: kubectl get pods -A -o wide | grep -i csi'
+        : 'find the controller, and find out why it does not run: kubectl get pods -A -o wide | grep -i csi',
       'if the machine of its Node is off: cloudfence fence <node>',
     ],
   });

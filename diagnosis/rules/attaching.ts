@@ -40,7 +40,9 @@ const remove = (situation: Situation, { nodeName }: NodeLocation, attachment: At
   const target = attachmentAt(situation.target);
   return [
     `if nothing on ${nodeName} uses it: kubectl delete volumeattachment ${attachment.name}`,
-    ...(target ? [`${situation.pod.name} follows within five minutes; ${retryCommand(target)}`] : []),
+    ...(target
+      ? [`the attach for ${situation.pod.name} is tried again within five minutes; ${retryCommand(target)}`]
+      : []),
   ];
 };
 
@@ -56,7 +58,7 @@ const stale = (situation: Situation, location: NodeLocation, attachment: Attachm
   return cause('stale-attachment', 'proved', 'by-person', {
     says:
       `No pod uses ${describeVolume(situation)} on ${location.nodeName}, but its VolumeAttachment ` +
-      `${deletingSince === null ? 'is still there' : 'does not go'}${error ? `: ${firstLine(error.says)}` : '.'}`,
+      `${deletingSince === null ? 'still exists' : 'is not deleted'}${error ? `: ${firstLine(error.says)}` : '.'}`,
     proof: [
       ...(deletingSince === null ? [] : [`its deletion was requested ${formatDuration(now - deletingSince)} ago`]),
       ...(error ? [`detachError at ${formatTime(error.at)}`] : []),
@@ -68,7 +70,7 @@ const stale = (situation: Situation, location: NodeLocation, attachment: Attachm
     ],
     waits:
       `${nameOf(pod)} ← ${attachment.name} ← ` +
-      `${deletingSince === null ? 'somebody who deletes it' : `the attacher of ${attachment.driver}`}.`,
+      `${deletingSince === null ? 'a person who deletes it' : `the attacher of ${attachment.driver}`}.`,
     next: deletingSince === null && !error ? remove(situation, location, attachment) : endDetach(attachment),
   });
 };
@@ -132,7 +134,7 @@ export const attachedNowhere: CauseRule = (situation) => {
     next: [
       `kubectl delete volumeattachment ${attachment.name}      # nothing is attached, so nothing is lost. ` +
         'Kubernetes attaches the disk again within two minutes',
-      'some drivers compare their volumes with the cloud each minute, and notice it by themselves',
+      'some drivers compare their volumes with the cloud each minute, and correct this themselves',
     ],
   });
 };
@@ -146,7 +148,9 @@ export const detachFirst: CauseRule = (situation) => {
     says:
       `The volume has to be detached from ${attachment.node} before it can be attached there ` +
       `again${error ? `, and the detach fails: ${firstLine(error.says)}` : '.'}`,
-    proof: [`VolumeAttachment ${attachment.name} is being deleted since ${formatTime(attachment.deletingSince)}`],
+    proof: [
+      `the deletion of VolumeAttachment ${attachment.name} was requested at ${formatTime(attachment.deletingSince)}`,
+    ],
     waits: `${nameOf(situation.pod)} ← ${attachment.name} ← the attacher of ${attachment.driver}.`,
     next: [error ? 'fix what the error names' : 'look again in a minute', retryCommand(attachment)],
   });
@@ -236,12 +240,12 @@ export const controllerSilent: CauseRule = (situation) => {
     return null;
   return cause('controller-down', 'cannot-tell', 'by-person', {
     says:
-      `Nothing holds ${describeVolume(situation)}, but Kubernetes has not made a VolumeAttachment for ` +
+      `Nothing holds ${describeVolume(situation)}, but Kubernetes has not created a VolumeAttachment for ` +
       `${target.nodeName}: its attach-detach controller may not run.`,
     proof: [`there is no VolumeAttachment, and the pod was created ${formatDuration(now - pod.created)} ago`],
     waits: `${nameOf(pod)} ← attach-detach controller.`,
     next: [
-      'kubectl -n kube-system get lease kube-controller-manager      # does it run, and as leader? On a managed ' +
+      'kubectl -n kube-system get lease kube-controller-manager      # check that a leader holds it. On a managed ' +
         'control plane, look at the state of the cluster in the cloud',
     ],
   });

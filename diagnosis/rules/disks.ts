@@ -79,7 +79,9 @@ export const attachedOutside: CauseRule = (situation) => {
       holder.isOff
         ? `detach the disk from ${holder.machine} in the cloud: that machine is off, so nothing there uses it`
         : `find out what uses it on ${holder.machine}, unmount the disk there, and detach it in the cloud`,
-      ...(attachment ? [`${pod.name} follows within five minutes; ${retryCommand(attachment)}`] : []),
+      ...(attachment
+        ? [`the attach for ${pod.name} is tried again within five minutes; ${retryCommand(attachment)}`]
+        : []),
     ],
   });
 };

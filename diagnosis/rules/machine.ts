@@ -116,7 +116,7 @@ const betweenStates = (location: NodeLocation, situation: Situation, facts: Mach
     waits: waiting(location, situation),
     next: [
       `look again in a few minutes: the cloud may be repairing or moving ${facts.machine}`,
-      `if it stays so: stop it in its cloud, then: cloudfence fence ${location.nodeName}`,
+      `if this does not change: stop it in its cloud, then: cloudfence fence ${location.nodeName}`,
       ...storageNote(situation),
     ],
   });

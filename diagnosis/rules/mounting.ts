@@ -87,8 +87,8 @@ export const mountingNow: CauseRule = (situation) => {
   return cause('moving-now', 'likely', 'by-itself', {
     says:
       `${describeVolume(situation)} ${where}, and the kubelet of ${target.nodeName} mounts it and starts the pod. ` +
-      'That takes some seconds.',
-    proof: [`it ${where}, and nothing failed so far`],
+      'This takes a few seconds.',
+    proof: [`it ${where}, and nothing has failed so far`],
     waits: `${nameOf(pod)} ← the kubelet of ${target.nodeName}.`,
     next: [`look again after ${formatTime(since + SILENT_MS)}`],
   });
@@ -105,21 +105,23 @@ export const kubeletStuck: CauseRule = (situation) => {
   const node = nodeAt(target);
   return cause('kubelet-stuck', 'cannot-tell', 'by-person', {
     says: listed
-      ? `${describeVolume(situation)} is attached to ${target.nodeName} since ${formatTime(since)}, and its ` +
-        'kubelet does nothing with it. The reason can only be seen on the Node.'
+      ? `${describeVolume(situation)} has been attached to ${target.nodeName} since ${formatTime(since)}, but ` +
+        'the kubelet there does not mount it. Only the Node itself shows the reason.'
       : `${describeVolume(situation)} is attached to ${target.nodeName}, but the Node's status does not list it: ` +
-        'the attach-detach controller has not caught up.',
+        'the attach-detach controller has not updated it yet.',
     proof: [
       ...(node ? [`volumesAttached of ${node.name} ${listed ? 'lists' : 'does not list'} the volume`] : []),
       ...(pod.changesOwnership
-        ? ['the pod sets fsGroup without fsGroupChangePolicy: with many files that alone takes long']
+        ? [
+            'the pod sets fsGroup without fsGroupChangePolicy: if the volume has many files, this alone takes a long time',
+          ]
         : []),
     ],
     waits: `${nameOf(pod)} ← ${listed ? `the kubelet of ${target.nodeName}` : 'attach-detach controller'}.`,
     next: [
       listed
         ? `restart the kubelet of ${target.nodeName}`
-        : 'look at the controller-manager: does it run, and as leader?',
+        : 'check that the controller-manager runs, and that one of its pods is the leader',
     ],
   });
 };
@@ -139,7 +141,7 @@ export const mountHangs: CauseRule = (situation) => {
     next: onNetwork
       ? [
           `check the server, and the network and the firewall between it and ${target.nodeName}`,
-          'do not restart the kubelet first: a mount that hangs goes on hanging',
+          'do not restart the kubelet first: a restart does not end a mount that hangs',
         ]
       : [`read the log of the kubelet of ${target.nodeName}`],
   });

@@ -40,7 +40,7 @@ const goneProof = (location: NodeLocation, situation: Situation, facts: MachineF
   const attachment = attachmentAt(location);
   return [
     ...proofOf(location, situation, facts),
-    ...(attachment ? [`VolumeAttachment ${attachment.name} is left`] : []),
+    ...(attachment ? [`VolumeAttachment ${attachment.name} still exists`] : []),
   ];
 };
 
@@ -87,12 +87,12 @@ const goneButRuns = (location: NodeLocation, situation: Situation, facts: Machin
     waits: `${nameOf(situation.pod)} ← disk ← ${facts.machine}, which Kubernetes no longer knows.`,
     next: [
       hidden
-        ? `look at ${facts.machine} with credentials that see it: if it is being deleted, its disk goes free soon`
+        ? `look at ${facts.machine} with credentials that see it: if it is being deleted, its disk becomes free soon`
         : `stop ${facts.machine} in its cloud, then: cloudfence fence ${facts.machine}`,
       ...(facts.power === 'running'
         ? ['or start its kubelet again, so that it registers and unmounts the volume']
         : []),
-      'do not delete the VolumeAttachment before: two machines could write to the disk',
+      'do not delete the VolumeAttachment before that: two machines could write to the disk',
     ],
   });
 };
@@ -111,21 +111,21 @@ const former = (location: NodeLocation, situation: Situation, facts: MachineFact
   const is = facts.power === 'missing' ? 'hidden from these credentials' : facts.power;
   return cause(isOff ? 'node-gone' : 'node-gone-machine-runs', 'proved', isOff ? 'by-fence' : 'by-person', {
     says:
-      `${describeVolume(situation)} is still attached to ${facts.machine}, an earlier machine of the name ` +
+      `${describeVolume(situation)} is still attached to ${facts.machine}, an earlier machine with the name ` +
       `${nodeName}, ${isOff ? 'and that machine is off.' : `which is ${is} and may write to it.`}`,
     proof: [
       cloudSays(facts),
       `VolumeAttachment ${attachmentAt(location)?.name ?? ''} names it`,
-      `${nodeName} is ${machine ?? 'another machine'} by now`,
+      `the name ${nodeName} now belongs to ${machine ?? 'another machine'}`,
     ],
     machine: isOff ? facts.machine : null,
-    waits: `${nameOf(situation.pod)} ← disk ← ${facts.machine}, which is no Node any more.`,
+    waits: `${nameOf(situation.pod)} ← disk ← ${facts.machine}, which is no longer a Node.`,
     next: [
       ...(isOff
         ? fenceAdvice(facts.machine)
         : [`stop ${facts.machine} in its cloud, then: cloudfence fence ${facts.machine}`]),
-      `do not delete the VolumeAttachment: its attacher would ask ${machine ?? 'the new machine'}, and the ` +
-        'disk would stay where it is',
+      `do not delete the VolumeAttachment: its attacher would send the detach to ${machine ?? 'the new machine'}, and ` +
+        'the disk would stay attached',
     ],
   });
 };

@@ -276,7 +276,9 @@ export const movingNow: CauseRule = (situation) => {
       `${describeVolume(situation)} is on its way to ${target.nodeName}. Some seconds of "Multi-Attach error" or ` +
       '"Waiting for detach" are normal on every move.',
     proof: [
-      going ? `the detach from ${going.nodeName} began ${formatDuration(now - since)} ago` : `nothing failed so far`,
+      going
+        ? `the detach from ${going.nodeName} began ${formatDuration(now - since)} ago`
+        : `nothing has failed so far`,
     ],
     waits: `${nameOf(pod)} ← attach-detach controller.`,
     next: [`look again after ${formatTime(since + MOVE_MS)}`],

@@ -220,7 +220,7 @@ const schedulerTexts: readonly SchedulerText[] = [
   {
     sign: /exceed max volume count/,
     kind: 'node-full',
-    says: 'The Nodes where the pod may run can attach no further volume.',
+    says: 'The Nodes where the pod may run cannot attach more volumes.',
     next: ['add a Node', 'look for VolumeAttachments that no pod needs: kubectl get volumeattachments'],
   },
   {

@@ -37,7 +37,7 @@ const bringBack = (homes: readonly NodeLocation[], hosts: string): readonly stri
       : []),
     off
       ? `start ${off.machine ?? hosts}: its data is there again, unless a stop empties its disks (instance store)`
-      : `bring ${hosts} back`,
+      : `repair ${hosts}, so that it is Ready again`,
     'only if it never comes back, the data is lost: in that case, delete the claim and the pod, and let the ' +
       'application replicate from its other members',
   ];
@@ -45,9 +45,9 @@ const bringBack = (homes: readonly NodeLocation[], hosts: string): readonly stri
 
 const keepOn = (homes: readonly NodeLocation[], hosts: string): readonly string[] => [
   ...(homes.some((location) => nodeAt(location)?.fenced)
-    ? [`Cloudfence has fenced ${hosts}: \`cloudfence status\` says what its release still lacks`]
+    ? [`Cloudfence has fenced ${hosts}: \`cloudfence status\` says what its release still waits for`]
     : []),
-  `fix what keeps the pod off ${hosts}: a cordon, a taint, or too little free CPU or memory there`,
+  `fix what prevents the pod from running on ${hosts}: a cordon, a taint, or too little free CPU or memory`,
   `keep the claim: its data is on ${hosts}`,
 ];
 
@@ -57,10 +57,9 @@ const pinned = (situation: Situation, volume: VolumeView) => {
   const hosts = volume.hosts.join(', ');
   const there = homes.filter((location) => location.node === 'unread' || isHealthy(location, now));
   const only =
-    `${volume.name} lives on ${hosts} and nowhere else. Neither Kubernetes, nor the cloud, nor Cloudfence can ` +
-    'move its data';
+    `${volume.name} exists only on ${hosts}. Neither Kubernetes, nor the cloud, nor Cloudfence can ` + 'move its data';
   return cause('local-volume', 'proved', 'by-person', {
-    says: there.length === 0 ? `${only}.` : `${only}. Something else keeps the pod off that Node.`,
+    says: there.length === 0 ? `${only}.` : `${only}. Something else prevents the pod from running on that Node.`,
     proof: [
       `its node affinity names ${hosts}`,
       ...homes.map((location) => describeKubelet(location, now)),
@@ -83,7 +82,7 @@ export const pinnedToMachineOff: CauseRule = (situation) => {
   const facts = ifFound(target.power);
   return cause('local-volume', 'proved', 'by-person', {
     says:
-      `${volume.name} lives on ${volume.hosts.join(', ')} and nowhere else, and the machine of ${target.nodeName} is ` +
+      `${volume.name} exists only on ${volume.hosts.join(', ')}, and the machine of ${target.nodeName} is ` +
       'off. Neither Kubernetes, nor the cloud, nor Cloudfence can move its data.',
     proof: [
       `its node affinity names ${volume.hosts.join(', ')}`,
@@ -125,14 +124,14 @@ const UNNAMED_TAINT = /had untolerated taint\(s\)/;
 const taintNote = (says: string): readonly string[] => {
   if (says.includes('cloudfence.dev/quarantine'))
     return [
-      'Cloudfence has fenced a Node: `cloudfence status` says what its release still lacks. Do not remove ' +
+      'Cloudfence has fenced a Node: `cloudfence status` says what its release still waits for. Do not remove ' +
         'its taint by hand',
     ];
   if (!UNNAMED_TAINT.test(says)) return [];
   return [
     'kubectl get nodes -o custom-columns=NAME:.metadata.name,TAINTS:.spec.taints[*].key      # which taints they are',
     'leave these on the Node: <driver>/agent-not-ready (the node plugin of the driver has not started there) and ' +
-      'cloudfence.dev/quarantine (`cloudfence status` says what the release lacks)',
+      'cloudfence.dev/quarantine (`cloudfence status` says what the release waits for)',
   ];
 };
 
@@ -153,9 +152,9 @@ const inAnotherZone = (situation: Situation, says: string) => {
         ? ['kubectl get nodes      # one is cordoned: uncordon it, if it is in the zone of the volume']
         : []),
       'kubectl get nodes -L topology.kubernetes.io/zone      # a Node without the label of its zone does not count',
-      'add a Node in that zone, or fix what keeps the pod off the Nodes there',
+      'add a Node in that zone, or fix what prevents the pod from running on the Nodes there',
       'or restore a snapshot of the disk in another zone',
-      ...(silent.length > 0 ? ['a fence frees the volume, but brings no Node into its zone'] : []),
+      ...(silent.length > 0 ? ['a fence frees the volume, but adds no Node in its zone'] : []),
     ],
   });
 };
@@ -169,9 +168,9 @@ const agentNotReady = ({ pod }: Situation, driver: string, says: string) =>
     proof: [firstLine(says)],
     waits: `${nameOf(pod)} ← scheduler ← the node plugin of ${driver}.`,
     next: [
-      'a Node that is a minute old: look again in a minute',
-      `else find out why the plugin does not start there: kubectl get pods -A -o wide | grep -i csi`,
-      'Do not remove the taint by hand: the pod would then wait on that Node',
+      'if the Node was created a minute ago, look again in a minute',
+      `otherwise, find out why the plugin does not start there: kubectl get pods -A -o wide | grep -i csi`,
+      'do not remove the taint by hand: the pod would then wait on that Node',
     ],
   });
 
@@ -183,11 +182,11 @@ const unnoticed = ({ pod, now }: Situation) =>
   now - pod.created <= NOTICED_WITHIN_MS
     ? null
     : cause('not-the-volume', 'likely', 'by-person', {
-        says: `${nameOf(pod)} has no Node, and no scheduler has said why for ${formatDuration(now - pod.created)}.`,
+        says: `${nameOf(pod)} has no Node, and no scheduler has reported why for ${formatDuration(now - pod.created)}.`,
         waits: `${nameOf(pod)} ← its scheduler.`,
         next: [
-          `kubectl -n ${pod.namespace} get pod ${pod.name} -o jsonpath='{.spec.schedulerName}'      # does that ` +
-            'scheduler run, and as leader?',
+          `kubectl -n ${pod.namespace} get pod ${pod.name} -o jsonpath='{.spec.schedulerName}'      # check that ` +
+            'this scheduler runs, and that one of its pods is the leader',
         ],
       });
 
@@ -199,9 +198,9 @@ const noNode = (situation: Situation, says: string) => {
   const isGated = GATED.test(says);
   return cause(isFull ? 'node-full' : 'not-the-volume', 'proved', 'by-person', {
     says: isFull
-      ? 'The Nodes where the pod may run can attach no further volume.'
+      ? 'The Nodes where the pod may run cannot attach more volumes.'
       : `${nameOf(pod)} does not wait for a volume: ` +
-        (isGated ? 'its scheduling gates keep it from the scheduler.' : 'the scheduler finds no Node for it.'),
+        (isGated ? 'its scheduling gates prevent its scheduling.' : 'the scheduler finds no Node for it.'),
     proof: [firstLine(says), ...describeSlots(situation)],
     waits: `${nameOf(pod)} ← ${isGated ? 'whatever removes its scheduling gates' : 'scheduler'}.`,
     next: isFull

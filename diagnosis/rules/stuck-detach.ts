@@ -57,7 +57,7 @@ const nodeGone: DetachRule = (facts) => {
     waits: `${attachment.name} ← ${power.machine}, which Kubernetes no longer knows.`,
     next: [
       `stop ${power.machine} in its cloud, then: cloudfence fence ${power.machine}`,
-      'do not delete the VolumeAttachment before: two machines could write to the disk',
+      'do not delete the VolumeAttachment before that: two machines could write to the disk',
     ],
   });
 };
@@ -107,7 +107,7 @@ const cutOff: DetachRule = (facts) => {
       `${isKnown ? `its machine is ${power.power}` : 'it is unknown whether its machine runs'}: it may still write ` +
       'to the disk.',
     proof: proofOf(facts),
-    waits: `${attachment.name} ← a kubelet that nobody reaches.`,
+    waits: `${attachment.name} ← a kubelet that cannot be reached.`,
     next: [
       `repair ${attachment.node}: its kubelet then unmounts the volume, and Kubernetes detaches it`,
       `or stop ${machine} in its cloud, then: cloudfence fence ${attachment.node}`,
@@ -115,7 +115,7 @@ const cutOff: DetachRule = (facts) => {
         ? 'do one of the two soon: Kubernetes detaches the disk by force six minutes after its last pod has gone, ' +
           'even from a machine that writes to it'
         : 'do one of the two now: Kubernetes already detaches the disk, although nothing shows that the machine is off',
-      'start no other pod with this volume before',
+      'until then, start no other pod with this volume',
     ],
   });
 };
@@ -125,7 +125,7 @@ const detaching: DetachRule = (facts) => {
   const held = ifFound(disk)?.holders.find(({ machine }) => machine === location.machine);
   if (!held || !['detaching', 'busy'].includes(held.state)) return null;
   return cause('disk-busy', 'proved', 'by-person', {
-    says: `The cloud does not finish the detach of ${what(facts)} from ${held.machine}: its guest still uses the disk.`,
+    says: `The cloud does not finish the detach of ${what(facts)} from ${held.machine}: the guest still uses the disk.`,
     proof: [`the disk says ${held.state}`, ...proofOf(facts)],
     waits: `${attachment.name} ← disk ← ${held.machine}.`,
     next: ['unmount it in the guest, or reboot the machine', 'force the detach only once the machine is off'],
@@ -151,7 +151,7 @@ const staysMounted: DetachRule = (facts) => {
       'timer ends this.',
     next: [
       ...(lacks ? [`start the node plugin of ${attachment.driver} on ${node.name} again`] : []),
-      'a pod that ended a moment ago is no fault: look again in a minute',
+      'if a pod ended a moment ago, this is normal: look again in a minute',
       `restart the kubelet of ${node.name}, or drain and reboot it`,
     ],
   });
@@ -162,12 +162,13 @@ const neverAsked: DetachRule = (facts) => {
   const { attachment } = facts;
   if (attachment.deletingSince !== null || attachment.detachError !== null) return null;
   return cause('stale-attachment', 'likely', 'by-person', {
-    says: `No pod on ${attachment.node} uses ${what(facts)}, and nobody has asked for its detach.`,
+    says: `No pod on ${attachment.node} uses ${what(facts)}, and nothing has requested its detach.`,
     proof: proofOf(facts),
     waits: `${attachment.name} ← attach-detach controller.`,
     next: [
-      'look again in a minute: Kubernetes asks for it as soon as the kubelet has unmounted the volume',
-      'if it stays so: does the controller-manager run, and as leader? Or did something else make the attachment?',
+      'look again in a minute: Kubernetes requests the detach as soon as the kubelet has unmounted the volume',
+      'otherwise, check that the controller-manager runs, and that one of its pods is the leader. Something else may ' +
+        'have created the attachment',
     ],
   });
 };
@@ -176,7 +177,7 @@ const notDetached = (facts: DetachFacts): Cause => {
   const { attachment, location } = facts;
   const asked = attachment.deletingSince !== null;
   return cause('stale-attachment', 'likely', 'by-person', {
-    says: `${what(facts)} does not go from ${attachment.node}. No pod waits for it.`,
+    says: `${what(facts)} is not detached from ${attachment.node}. No pod waits for it.`,
     proof: proofOf(facts),
     waits: `${attachment.name} ← ${asked ? `the attacher of ${attachment.driver}` : 'attach-detach controller'}.`,
     next: [

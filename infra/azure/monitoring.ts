@@ -197,7 +197,7 @@ const overdueLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly Log
       name: 'release-overdue',
       says:
         'A machine came back more than ten minutes ago, but its Node is still fenced. ' +
-        '`cloudfence status` says what the release lacks',
+        '`cloudfence status` says what the release waits for',
       ...whileCounted(metricNames.releaseOverdue),
     },
   ];

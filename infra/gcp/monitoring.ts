@@ -100,7 +100,7 @@ const overdueLines = (sweepEvery: number): readonly Line[] => [
       name: 'release-overdue',
       says:
         'A machine came back more than ten minutes ago, but its Node is still fenced. ' +
-        'The log of sweep contains its name, and `cloudfence status` says what the release lacks.',
+        'The log of sweep contains its name, and `cloudfence status` says what the release waits for.',
       moreThan: 0,
       within: 3 * sweepEvery,
     },

@@ -60,7 +60,7 @@ describe('the driver and its attacher', () => {
       CAUSE   The controller of the CSI driver ebs.csi.aws.com does not answer the VolumeAttachment. [proved: attacher-down]
       PROOF   its Lease kube-system/external-attacher-leader-ebs-csi-aws-com was renewed 4m00s ago by ebs-csi-controller-0
       WAITS   default/app ← csi-a9f34f23f3fd874121db8d982377de272b76511152578013610994f6889bf031 ← external-attacher.
-      NEXT    find the controller, and why it does not run: kubectl get pods -A -o wide | grep -i csi
+      NEXT    find the controller, and find out why it does not run: kubectl get pods -A -o wide | grep -i csi
               if the machine of its Node is off: cloudfence fence <node>
       "
     `);
@@ -95,7 +95,7 @@ describe('the driver and its attacher', () => {
           │ └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 3m28s, last Lease 00:03:26Z
           │   └ machine i-00000000000000003  running (running), asked now
           └ disk vol-00000000000000006  in-use, eu-west-1a, attached to i-00000000000000001 since 00:00:11Z
-      CAUSE   No pod uses pvc-default-app-data on ip-10-0-0-11.eu-west-1.compute.internal, but its VolumeAttachment does not go: rpc error: code = Internal desc = Could not detach: api error UnauthorizedOperation: no [proved: stale-attachment]
+      CAUSE   No pod uses pvc-default-app-data on ip-10-0-0-11.eu-west-1.compute.internal, but its VolumeAttachment is not deleted: rpc error: code = Internal desc = Could not detach: api error UnauthorizedOperation: no [proved: stale-attachment]
       PROOF   its deletion was requested 3m19s ago
               detachError at 00:02:34Z
               finalizers: external-attacher/ebs-csi-aws-com
@@ -125,11 +125,11 @@ describe('the driver and its attacher', () => {
     const cause = theCause(await diagnoseSandbox(world));
     expect(cause).toMatchObject({
       kind: 'stale-attachment',
-      waits: expect.stringContaining('somebody who deletes it'),
+      waits: expect.stringContaining('a person who deletes it'),
     });
     expect(cause.next).toEqual([
       expect.stringMatching(/^if nothing on .*: kubectl delete volumeattachment csi-/),
-      `app follows within five minutes; at once: kubectl annotate volumeattachment ${metadata.name} nudge=1`,
+      `the attach for app is tried again within five minutes; at once: kubectl annotate volumeattachment ${metadata.name} nudge=1`,
     ]);
   });
 });
@@ -261,7 +261,7 @@ describe('what the disk itself shows', () => {
               no VolumeAttachment names that machine
       WAITS   default/app ← disk ← i-00000000000000007, from which Kubernetes detaches nothing.
       NEXT    find out what uses it on i-00000000000000007, unmount the disk there, and detach it in the cloud
-              app follows within five minutes; at once: kubectl annotate volumeattachment csi-a9f34f23f3fd874121db8d982377de272b76511152578013610994f6889bf031 nudge=1
+              the attach for app is tried again within five minutes; at once: kubectl annotate volumeattachment csi-a9f34f23f3fd874121db8d982377de272b76511152578013610994f6889bf031 nudge=1
       "
     `);
     expect(theCause(answer)).toMatchObject({ kind: 'attached-outside', confidence: 'proved', ending: 'by-person' });

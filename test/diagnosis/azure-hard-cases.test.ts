@@ -149,14 +149,14 @@ describe('on Azure', () => {
     expect(text).toMatchSnapshot();
   });
 
-  it('the controller of the driver does not answer, and AKS runs it out of sight', async () => {
+  it('the controller of the driver does not answer, and AKS runs it outside the cluster', async () => {
     const { world, node, diagnose } = onAzure();
     world.parts.cluster.knobs.attacherDown = true;
     addPodOn(world, 'app', node);
     world.advance(300_000);
     const cause = theCause(await diagnose(APP));
     expect(cause.kind).toBe('attacher-down');
-    expect(cause.next[0]).toContain('AKS and GKE run this controller out of sight');
+    expect(cause.next[0]).toContain('AKS and GKE run this controller outside the cluster');
   });
 
   it('the size of the machine does not take the type of the disk', async () => {

@@ -189,7 +189,7 @@ describe('the driver', () => {
     const cause = theCause(await diagnoseSandbox(world, APP));
     expect(cause).toMatchObject({ kind: 'driver-not-on-node', confidence: 'proved' });
     expect(cause.says).toContain('ebs.csi.aws.com');
-    expect(cause.next.join()).toContain('Do not remove the taint');
+    expect(cause.next.join()).toContain('do not remove the taint');
   });
 
   it('was uninstalled while it had a disk to detach', async () => {
@@ -253,7 +253,7 @@ describe('the name of a Node', () => {
     world.advance(30_000);
     const cause = theCause(await diagnoseSandbox(world, APP));
     expect(cause).toMatchObject({ kind: 'node-gone', confidence: 'proved' });
-    expect(cause.says).toContain(`an earlier machine of the name ${other}`);
+    expect(cause.says).toContain(`an earlier machine with the name ${other}`);
     expect(cause.next.join()).toContain(`cloudfence fence ${scene.holder}`);
     expect(cause.next.join()).toContain('do not delete the VolumeAttachment');
   });

@@ -89,12 +89,12 @@ describe('on Google Cloud', () => {
     expect(cause.next.join()).not.toContain('detach it in the cloud');
   });
 
-  it('the controller of the driver does not answer, and GKE runs it out of sight', async () => {
+  it('the controller of the driver does not answer, and GKE runs it outside the cluster', async () => {
     const { world, node, diagnose } = onGoogleCloud();
     world.parts.cluster.knobs.attacherDown = true;
     addPodOn(world, 'app', node);
     world.advance(300_000);
-    expect(theCause(await diagnose(APP)).next[0]).toContain('AKS and GKE run this controller out of sight');
+    expect(theCause(await diagnose(APP)).next[0]).toContain('AKS and GKE run this controller outside the cluster');
   });
 });
 

@@ -212,7 +212,7 @@ describe('a pod whose volume is on a machine that', () => {
       CAUSE   Node ip-10-0-0-11.eu-west-1.compute.internal no longer exists, and its machine is gone or off, but pvc-default-data-db-0 is still attached to it. [proved: node-gone]
       PROOF   Node ip-10-0-0-11.eu-west-1.compute.internal does not exist
               the cloud says of i-00000000000000001: stopped
-              VolumeAttachment csi-fac884f77a6b2c9a1951a3290ecb3cf2c55c2c57e346dcd3e325c8224473ff77 is left
+              VolumeAttachment csi-fac884f77a6b2c9a1951a3290ecb3cf2c55c2c57e346dcd3e325c8224473ff77 still exists
       WAITS   default/db-0 ← attach-detach controller ← a Node that does not exist. Kubernetes' six-minute timer fires about 00:07:20Z, unless it is switched off (--disable-force-detach-on-timeout).
       NEXT    cloudfence fence i-00000000000000001
               or check that nothing runs on i-00000000000000001, then: kubectl delete volumeattachment csi-fac884f77a6b2c9a1951a3290ecb3cf2c55c2c57e346dcd3e325c8224473ff77

@@ -74,7 +74,7 @@ it('the kubelet reports nothing for minutes', async () => {
         │ └ Node ip-10-0-0-13.eu-west-1.compute.internal  Ready for 5m08s, last Lease 00:05:06Z
         │   └ machine i-00000000000000003  running (running), asked now
         └ disk vol-00000000000000006  in-use, eu-west-1a, attached to i-00000000000000003 since 00:00:11Z
-    CAUSE   pvc-default-app-data is attached to ip-10-0-0-13.eu-west-1.compute.internal since 00:00:10Z, and its kubelet does nothing with it. The reason can only be seen on the Node. [cannot tell: kubelet-stuck]
+    CAUSE   pvc-default-app-data has been attached to ip-10-0-0-13.eu-west-1.compute.internal since 00:00:10Z, but the kubelet there does not mount it. Only the Node itself shows the reason. [cannot tell: kubelet-stuck]
     PROOF   volumesAttached of ip-10-0-0-13.eu-west-1.compute.internal lists the volume
     WAITS   default/app ← the kubelet of ip-10-0-0-13.eu-west-1.compute.internal.
     NEXT    restart the kubelet of ip-10-0-0-13.eu-west-1.compute.internal
