@@ -112,7 +112,7 @@ const listFiles = async (folder: string): Promise<readonly IncidentObject[]> => 
   } catch (cause) {
     const code = codeOf(cause);
     if (code === 'EACCES') throw new PermissionDenied(`${folder} may not be read: check its permissions`, { cause });
-    throw new InvalidInput(`${folder} is no folder that can be read (${code}): give --from the path of a folder`, {
+    throw new InvalidInput(`${folder} is not a folder that can be read (${code}): give --from the path of a folder`, {
       cause,
     });
   }
@@ -128,7 +128,7 @@ const notRead = (what: string, cause: unknown): CloudfenceError => {
 const readFileText = async (file: string, signal: AbortSignal): Promise<string | null> => {
   try {
     const { size } = await stat(file);
-    if (size > LARGEST_BYTES) throw new InvalidInput(`it has ${size} bytes, more than any incident`);
+    if (size > LARGEST_BYTES) throw new InvalidInput(`it has ${size} bytes, which is more than an incident can have`);
     return await readFile(file, { encoding: 'utf8', signal });
   } catch (cause) {
     if (cause instanceof InvalidInput || signal.aborted) throw cause;

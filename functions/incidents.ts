@@ -96,7 +96,7 @@ const keepOne = async (
     const incident = shown();
     if (incident) await abortOnSignal(signal, () => keepIncident(incident, policy, keeper, signal));
   } catch (caught) {
-    log(incidentNotKept(signal.aborted ? 'the time for it was up' : asCloudfenceError(caught).message, machine));
+    log(incidentNotKept(signal.aborted ? 'there was no time left for it' : asCloudfenceError(caught).message, machine));
   }
 };
 
@@ -163,7 +163,7 @@ export const tendIncidents = async (dependencies: TendDependencies, remaining: n
   const now = () => ports.clock.now().wall;
   const aLimit = pLimit(SIDE_BY_SIDE);
   const failed = (caught: unknown): void =>
-    log(incidentNotKept(signal.aborted ? 'the time for it was up' : asCloudfenceError(caught).message, null));
+    log(incidentNotKept(signal.aborted ? 'there was no time left for it' : asCloudfenceError(caught).message, null));
   const limited = (work: () => Promise<void>) => aLimit(() => abortOnSignal(signal, work).catch(failed));
   try {
     const { watched, unsent, poweredOff } = await abortOnSignal(signal, () => readNotes(objects, now(), signal));

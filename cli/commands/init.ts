@@ -123,7 +123,7 @@ export const init = async (options: InitOptions, terminal: Terminal): Promise<nu
   const schema = schemaFor(file, found, options.for);
   const text = stageFile(found, { reader: options.for, kubeconfig: absolutePaths(kubeconfig), schema, date });
   for (const { context, says } of found.unreachable)
-    complain(`${context} is not reachable, and not in the file: ${says}`);
+    complain(`${context} cannot be reached, so it is not in the file: ${says}`);
   if (!options.dryRun) await write(file, text, options.force ?? false);
   show(found, options, file, text, terminal);
   return 0;

@@ -99,7 +99,7 @@ export const pvcPending: CauseRule = (situation) => {
   if (refused) {
     const { ending, next } = remedyOfRefusal(refused.says, claim);
     return cause('provisioning-refused', 'proved', ending, {
-      says: `No volume could be made for the claim: ${firstLine(refused.says)}`,
+      says: `No volume could be created for the claim: ${firstLine(refused.says)}`,
       waits: `${waits} ← provisioner ${claim.provisioner ?? ''}.`,
       next,
     });

@@ -37,7 +37,7 @@ const elsewhere = ({ strangers, disk, target }: Situation): string => {
 const faults: Readonly<Record<DriverFault, FaultText>> = {
   'attach-limit': faultText(
     'attach-limit',
-    (_, node) => `${node} cannot take another volume, although the scheduler counted on a free slot.`,
+    (_, node) => `${node} cannot take another volume, although the scheduler expected a free slot.`,
     ({ pod }, node) => [
       `kubectl cordon ${node} && kubectl -n ${pod.namespace} delete pod ${pod.name}      # uncordon it once ` +
         'the pod is placed',
@@ -130,7 +130,7 @@ const faults: Readonly<Record<DriverFault, FaultText>> = {
   ),
   incompatible: faultText(
     'incompatible',
-    (_, node) => `The machine of ${node} and the type of the disk do not fit together.`,
+    (_, node) => `The machine of ${node} and the type of the disk are not compatible.`,
     () => ['move the pod to a node pool whose machines can take this type of disk'],
   ),
   'lun-taken': faultText(

@@ -33,7 +33,7 @@ const claimGoes: MissingPodRule = (facts) => {
     waits: `${podName(facts)} ← claim ${nameOf(claim)} ← the controllers of its finalizers.`,
     next: [
       ...(volumeName === '' ? [] : [keepDisk(volumeName), notYet(facts)]),
-      `see what keeps the claim: cloudfence diagnose pvc/${nameOf(claim)}`,
+      `find out why the claim is not deleted: cloudfence diagnose pvc/${nameOf(claim)}`,
       ...(volumeName === '' ? [] : [bindAgain(volumeName)]),
     ],
   });
@@ -71,7 +71,7 @@ const texts: readonly RefusalText[] = [
   {
     sign: /exceeded quota: ([^,]+)|failed quota: ([^:]+)/,
     next: ({ namespace }, quota) => [
-      `kubectl -n ${namespace} describe resourcequota ${quota}      # raise it, or free what it counts`,
+      `kubectl -n ${namespace} describe resourcequota ${quota}      # raise it, or delete objects that it counts`,
       `claims of pods that are gone still count: kubectl -n ${namespace} get pvc. Check the data before you delete one`,
     ],
   },

@@ -153,7 +153,7 @@ const notUnmounted = (situation: Situation, location: NodeLocation, other: PodVi
       proof,
       waits,
       next: [
-        'bring the server back: the unmount then ends by itself. Other pods of the Node with the same server ' +
+        'start the server again, or repair its network: the unmount then ends by itself. Other pods of the Node with the same server ' +
           'are slow, too',
         `if it never comes back: drain and reboot ${location.nodeName}`,
       ],

@@ -28,7 +28,7 @@ const texts: readonly RefusalText[] = [
       ending: 'by-itself',
       next: [
         `kubectl -n ${namespace} get volumesnapshot      # the volume follows once the snapshot is ready to use`,
-        'if it never is: the status of its VolumeSnapshotContent has the error',
+        'if it never becomes ready: the status of its VolumeSnapshotContent has the error',
       ],
     }),
   },
@@ -36,7 +36,7 @@ const texts: readonly RefusalText[] = [
     sign: /storageclass\.storage\.k8s\.io "([^"]+)" not found/,
     remedy: (_, name) =>
       byPerson(
-        `kubectl get storageclass      # make the class ${name}`,
+        `kubectl get storageclass      # create the class ${name}`,
         'or make the claim again with a class that exists: the class of a claim cannot change',
       ),
   },
@@ -104,7 +104,7 @@ const texts: readonly RefusalText[] = [
     remedy: () =>
       byPerson(
         "let the role of the driver's controller use the KMS key (kms:CreateGrant, kms:Decrypt, " +
-          'kms:GenerateDataKeyWithoutPlaintext): EC2 takes back a volume whose key it may not use',
+          'kms:GenerateDataKeyWithoutPlaintext): EC2 deletes a volume whose key it may not use',
       ),
   },
   {

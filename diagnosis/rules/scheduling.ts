@@ -56,8 +56,7 @@ const pinned = (situation: Situation, volume: VolumeView) => {
   const { pod, homes, now } = situation;
   const hosts = volume.hosts.join(', ');
   const there = homes.filter((location) => location.node === 'unread' || isHealthy(location, now));
-  const only =
-    `${volume.name} exists only on ${hosts}. Neither Kubernetes, nor the cloud, nor Cloudfence can ` + 'move its data';
+  const only = `${volume.name} exists only on ${hosts}. Neither Kubernetes, nor the cloud, nor Cloudfence can move its data`;
   return cause('local-volume', 'proved', 'by-person', {
     says: there.length === 0 ? `${only}.` : `${only}. Something else prevents the pod from running on that Node.`,
     proof: [

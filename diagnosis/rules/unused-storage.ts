@@ -52,7 +52,7 @@ const pending = (claim: PvcView, now: number): Cause => {
   if (refused) {
     const { ending, next } = remedyOfRefusal(refused.says, claim);
     return cause('provisioning-refused', 'proved', ending, {
-      says: `No volume could be made for the claim ${nameOf(claim)}: ${firstLine(refused.says)}`,
+      says: `No volume could be created for the claim ${nameOf(claim)}: ${firstLine(refused.says)}`,
       waits,
       next,
     });

@@ -175,7 +175,7 @@ export const whyNotServed = (
   if (served === null || named !== served.toLowerCase())
     return (
       `the machine is in subscription ${named ?? '(unknown)'}, but this install serves only ${served ?? 'none'}: ` +
-      'install Cloudfence in that subscription too (docs/azure.md, "Subscriptions")'
+      'install Cloudfence in that subscription too (docs/azure.md, "Several subscriptions")'
     );
   if (subject === null || groups.length === 0 || groups.some((group) => group.toLowerCase() === subject.group))
     return null;

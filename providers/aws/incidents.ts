@@ -31,7 +31,7 @@ const sendToRegion =
     const answer = await createSignedCall('s3', options)(call, signal);
     const region = answer.header(REGION_HEADER);
     if (answer.status < 300 || region === null || region === options.region) return answer;
-    throw new InvalidInput(`the bucket lies in ${region}, not in ${options.region}: give --region ${region}`);
+    throw new InvalidInput(`the bucket is in ${region}, not in ${options.region}: give --region ${region}`);
   };
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html */

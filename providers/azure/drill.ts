@@ -104,7 +104,7 @@ const startCommandOf = (path: MachinePath): string =>
 
 const holderOf = async (clients: AzureClients, target: MachineTarget, signal: AbortSignal) => {
   const holder = await readIncarnation(clients, target, { signal, withPowerState: false });
-  if (holder.said === 'other') throw new Refused(`a drill does not touch ${target.machine}: ${holder.why}`);
+  if (holder.said === 'other') throw new Refused(`a drill does not stop ${target.machine}: ${holder.why}`);
   return holder;
 };
 

@@ -159,7 +159,7 @@ describe('a kubeconfig with several contexts', () => {
     expect(parse(stdout)).toMatchObject({ clusters: [{ name: 'sandbox' }] });
     expect(stdout).toContain('This file leaves out context reader: the same cluster as sandbox');
     expect(stdout).toMatch(/# This file leaves out context lost, because its cluster does not answer: /);
-    expect(stderr).toMatch(/^lost is not reachable, and not in the file: /m);
+    expect(stderr).toMatch(/^lost cannot be reached, so it is not in the file: /m);
     expect(stderr).toContain(`export KUBECONFIG=${file()}`);
   });
 

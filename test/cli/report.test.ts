@@ -61,7 +61,7 @@ describe('cloudfence report', () => {
 
   it.each([
     [[], /say where the incidents are: --from/],
-    [['--from', '/nonexistent'], /\/nonexistent is no folder that can be read \(ENOENT\)/],
+    [['--from', '/nonexistent'], /\/nonexistent is not a folder that can be read \(ENOENT\)/],
     [['--from', '.', '-o', 'report.pdf'], /report\.pdf names no form of a report/],
     [['--from', '.', '--since', 'yesterday'], /write a number and ms, s, m, h or d/],
   ])('rejects %j with what to do', async (args, says) => {

@@ -207,7 +207,7 @@ it('an attacher of another driver made the attachment: it is found, and not call
   expect(cause.proof.join()).toContain('old.example.org, which is not the driver of the volume');
 });
 
-it('another machine had the disk when the cloud refused it, and has it no more', async () => {
+it('another machine had the disk when the cloud refused it, and no longer has it', async () => {
   const { world, disk, node } = twoNodes();
   world.parts.cluster.knobs.attacherDown = true;
   addPod(world, 'app', node);

@@ -98,7 +98,7 @@ describe('a claim that no pod uses', () => {
     expect(findings[0]?.cause).toMatchObject({ kind: 'waits-for-consumer', ending: 'over' });
   });
 
-  it('is fine, and a young one may still be on its way', async () => {
+  it('is no fault, and a new one may still wait for its pod', async () => {
     expect(
       (
         await kindsIn(

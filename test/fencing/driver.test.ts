@@ -255,7 +255,7 @@ describe('a call in flight', () => {
     return { done: execute(command, { ...ports, cloud }), signal: given.promise, answer };
   };
 
-  it('is aborted when the process is', async () => {
+  it('is aborted when the process is aborted', async () => {
     const process = new AbortController();
     const { signal, done, answer } = flying({ signal: process.signal });
     expect((await signal).aborted).toBe(false);
@@ -455,7 +455,7 @@ describe('runs for several machines', () => {
     expect(looks).toEqual(['m-1 m-2 with disks', 'm-2 with disks']);
   });
 
-  it('look at their machines themselves if the common look does not end', async () => {
+  it('look at their machines themselves if the shared look does not end', async () => {
     const { looks, ports } = quiet();
     const clock: Clock = {
       ...ports.clock,

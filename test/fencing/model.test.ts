@@ -64,7 +64,7 @@ describe('a mark', () => {
     expect(textOf({ label: 'run.2' })).toBe('run.1 in boot, kept by run.2');
   });
 
-  it('has no name if nothing says one, and is none without our taint', () => {
+  it('has no name if nothing names it, and does not exist without our taint', () => {
     expect(textOf({ taintedFor: null })).toBe('of an unknown fence');
     expect(textOf({ taints: { ...taints, ours: false } })).toBeNull();
   });

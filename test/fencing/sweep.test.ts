@@ -183,7 +183,7 @@ describe('the order of a sweep', () => {
     ]);
   });
 
-  it('is by chance if the cloud does not answer, and each machine is looked at', async () => {
+  it('is random if the cloud does not answer, and each machine is looked at', async () => {
     const look = () => Promise.reject(new Unavailable('slow'));
     const one = stage([suspect('node-1', fencing()), suspect('node-2')], {}, { cloud: { look } });
     expect((await swept(one)).outcomes.map(({ machine: id }) => id)).toEqual(['m-2', 'm-1']);

@@ -161,7 +161,7 @@ describe('a long message that names nothing', () => {
     await expect(replay(async () => install.dependencies)(junk, install.context())).rejects.toThrow(/^.{1,20000}$/);
   });
 
-  it('produces as few lines if it names machines of other accounts', async () => {
+  it('also produces few lines if it names machines of other accounts', async () => {
     const install = installOver(stopped().world);
     const machines = Array.from({ length: 800 }, (_, at) =>
       stateChange(`i-${at.toString(16).padStart(8, '0')}`, 'stopped', { account: '999999999999' }),

@@ -130,7 +130,7 @@ describe('a bucket that does not work', () => {
       again(),
     );
     expect(limits.at(-1)).toBe(5_000);
-    expect(incidentLines(install)).toMatchObject([{ says: expect.stringMatching(/the time for it was up$/) }]);
+    expect(incidentLines(install)).toMatchObject([{ says: expect.stringMatching(/there was no time left for it$/) }]);
   });
 
   it('is given up even if its library ignores the end of the time', async () => {
@@ -149,7 +149,7 @@ describe('a bucket that does not work', () => {
     expect(await onEvent(async () => dependencies)(batchOf(stateChange(scene.holder)), install.context())).toEqual(
       again(),
     );
-    expect(incidentLines(install)).toMatchObject([{ says: expect.stringMatching(/the time for it was up$/) }]);
+    expect(incidentLines(install)).toMatchObject([{ says: expect.stringMatching(/there was no time left for it$/) }]);
   });
 
   it('delays no message: each is handled before anything is stored', async () => {

@@ -224,7 +224,7 @@ describe('a fence whose Node was gone before', () => {
   });
 });
 
-describe('a fence whose Node goes in the middle', () => {
+describe('a fence whose Node is deleted before it ends', () => {
   it('ends with the look of a sweep, which also sends its message', async () => {
     const { world, scene } = attacherDown();
     const install = installOver(world, { detach: 'never' });

@@ -57,7 +57,7 @@ describe('an object that cannot be read', () => {
     ]);
   });
 
-  it('is not named if the time is up, because then nothing is read', async () => {
+  it('is not named if the time is over, because then nothing is read', async () => {
     const signal = AbortSignal.abort(new Unavailable('the time is up'));
     await expect(readAll({ broken: new Error('aborted') }, signal)).rejects.toThrow('the time is up');
   });

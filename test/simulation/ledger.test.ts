@@ -43,7 +43,7 @@ describe('the ledger of fences', () => {
     },
   );
 
-  it('counts a fence whose end cannot be entered until it has left the window', async () => {
+  it('counts a fence whose end cannot be recorded, until it has left the window', async () => {
     const { world, machines } = allOff(9);
     const [first = '', second = ''] = machines;
     let patches = 0;

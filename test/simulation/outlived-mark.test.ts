@@ -230,7 +230,7 @@ describe('a machine that came back under a mark that a killed run left', () => {
     expect(getObject(world, 'nodes', 'another-name')?.spec.taints).toMatchObject([{ key: OUT_OF_SERVICE }]);
   });
 
-  it('is reported once it has been out of reach for five minutes', async () => {
+  it('is reported once its kubelet has been silent for five minutes', async () => {
     const incident = await marked();
     startMachine(incident.world, incident.scene.holder);
     incident.world.advance(60_000);

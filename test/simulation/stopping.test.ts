@@ -90,7 +90,7 @@ it('a stop is timed again if the earlier run was killed before it could write a 
   expect(await look({ ...incident, world })).toMatchObject(waits('stopping'));
 });
 
-it('a stop of another boot is timed again', async () => {
+it('the time of a stop begins again with another boot', async () => {
   const incident = hung();
   const { world, scene } = incident;
   await look(incident);

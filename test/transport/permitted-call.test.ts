@@ -17,7 +17,7 @@ const checked = ({ check }: PermittedPath): Promise<never> => {
   return never();
 };
 
-describe('a call that no agent carries', () => {
+describe('a call without an agent', () => {
   it('is made with a permit that is valid', async () => {
     const call = underPermit({ name: 'the order', permit: granted, signal: undefined }, async ({ check }) => {
       check();

@@ -127,7 +127,7 @@ const access = (cluster: SeenCluster, clusters: readonly SeenCluster[]): StageAc
       : 'names in the kubeconfig and on the Nodes';
   return {
     entry: { aks: { cluster: cluster.kubeconfigCluster, resourceGroup: resourceGroup ?? 'unknown-resource-group' } },
-    says: `AKS with Entra ID, by the ${by}. Without Entra ID, use \`keyVault\` (docs/azure.md, "Getting at a cluster")`,
+    says: `AKS with Entra ID, by the ${by}. Without Entra ID, use \`keyVault\` (docs/azure.md, "How to give access to a cluster")`,
     managed: 'AKS',
   };
 };
@@ -159,7 +159,7 @@ const steps: StageWriter['steps'] = (stage, clusters, from) => {
   const [managed, own] = [clusters.filter(isAks), clusters.filter((cluster) => !isAks(cluster))];
   const granted = managed.flatMap((cluster) => [
     `# AKS knows the functions as the identity whose object ID ${shown}:`,
-    '# add it to the subjects of each binding of rbac.yaml (docs/azure.md, "Getting at a cluster"), then',
+    '# add it to the subjects of each binding of rbac.yaml (docs/azure.md, "How to give access to a cluster"), then',
     ...rbacSteps([cluster]),
   ]);
   return [

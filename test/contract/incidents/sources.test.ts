@@ -191,7 +191,7 @@ describe('the address of a place', () => {
     if (!there) throw new Error('AWS has a stand-in');
     there.trouble.list = { status: 301, body: '', headers: { 'x-amz-bucket-region': 'us-east-1' } };
     await expect(sourceIn(there.place).list(never())).rejects.toThrow(
-      new InvalidInput('the bucket lies in us-east-1, not in eu-west-1: give --region us-east-1'),
+      new InvalidInput('the bucket is in us-east-1, not in eu-west-1: give --region us-east-1'),
     );
     await there.close();
   });

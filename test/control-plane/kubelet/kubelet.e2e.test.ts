@@ -64,7 +64,7 @@ describe('a kubelet', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 403, 403, 403]);
   });
 
-  it(`shares its process with ${NODES_AT_ONCE} others, and all keep their pace`, async () => {
+  it(`shares its process with ${NODES_AT_ONCE} others, and all of them stay in time`, async () => {
     const named = (which: number) => ({
       name: `crowd-${which}`,
       instance: `i-${String(which).padStart(17, '0')}`,

@@ -33,7 +33,7 @@ const SLOW_DETACH = { delayMs: 6_000 };
 const STALE_MS = 61_000;
 
 describe('two machines that die at once', () => {
-  it('are fenced one after the other: the second is refused and not touched', async () => {
+  it('are fenced one after the other: the second is refused, and nothing of it changes', async () => {
     const stages = await Promise.all([openStage(testbed, 'first'), openStage(testbed, 'second')]);
     await Promise.all(stages.map(({ disk }) => turn(access, disk, SLOW_DETACH)));
     await Promise.all(stages.map(({ home }) => home.stop()));

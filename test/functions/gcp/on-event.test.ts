@@ -209,7 +209,7 @@ describe('an unreadable message', () => {
     ]);
   });
 
-  it('keeps its bytes in the dead letter, even if they are no text', async () => {
+  it('keeps its bytes in the dead letter, even if they are not text', async () => {
     const { install } = stage();
     const zipped = gzipSync(JSON.stringify({ hello: 'world' }));
     const { headers } = pushOf(keys, '');

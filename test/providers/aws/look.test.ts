@@ -176,7 +176,7 @@ describe('a look that EC2 does not answer', () => {
     await expect(lookOnce(world, [id], true)).rejects.toBeInstanceOf(PermissionDenied);
   });
 
-  it('is unavailable if the connection breaks, or if the caller gives up on a silent one', async () => {
+  it('is unavailable if the connection breaks, or if the caller ends a call that gets no answer', async () => {
     const world = ec2World();
     const id = addInstance(world);
     addFault(world.parts.ec2, { mishap: { kind: 'drop' } });

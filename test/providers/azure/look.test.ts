@@ -293,7 +293,7 @@ describe('a look that ARM does not answer', () => {
     await expect(failure).rejects.toThrow(says);
   });
 
-  it('is unavailable if the connection breaks, or if the caller gives up on a silent one', async () => {
+  it('is unavailable if the connection breaks, or if the caller ends a call that gets no answer', async () => {
     const world = azureWorld();
     const id = addMachine(world);
     addFault(world.parts.azure, { mishap: { kind: 'drop' } });

@@ -145,7 +145,7 @@ it('a machine of Azure without its Node has its disk detached through Azure if t
 });
 
 it.each([40, 45, 50, 55, 60, 65])(
-  'a machine of Azure that was deleted %i s ago is fenced, whenever the cloud controller deletes its Node',
+  'a machine of Azure that was deleted %i s ago is fenced, no matter when the cloud controller deletes its Node',
   async (ago) => {
     const { world, disk, holder, spare } = scene();
     world.parts.cluster.knobs.cloudController = true;

@@ -27,7 +27,7 @@ const announced = (world: Ec2World, id: string): readonly string[] =>
   world.parts.ec2.events.filter((event) => event.detail['instance-id'] === id).map((event) => event.detail.state);
 
 describe("the life of an instance in the sandbox's EC2", () => {
-  it('passes through stopping and pending at its own pace, with an event for each state', async () => {
+  it('passes through stopping and pending, with an event for each state', async () => {
     const world = ec2World({ shutdownTakes: 20_000, bootTakes: 15_000 });
     const id = addInstance(world);
     const first = (await describeOne(world, id))?.LaunchTime;
