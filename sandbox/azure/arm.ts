@@ -10,9 +10,8 @@ import {
   type Handler,
 } from './calls.ts';
 import { consumeFault, type InjectedFailure } from './faults.ts';
-import type { ArmAnswer } from './arm-answer.ts';
 import { checkQuery, checkApiVersion } from './interface.ts';
-import { acceptedAnswer, operationAnswer } from './operation-answers.ts';
+import { acceptedAnswer, type ArmAnswer, operationAnswer } from './operation-answers.ts';
 import { ArmRefusal, notFound } from './refusal.ts';
 import type { AzureCloudWorld } from './state.ts';
 import { nextSerial } from './state.ts';

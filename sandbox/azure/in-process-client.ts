@@ -1,5 +1,5 @@
 import { handleArm } from './arm.ts';
-import type { ArmAnswer } from './arm-answer.ts';
+import type { ArmAnswer } from './operation-answers.ts';
 import type { AzureCloudWorld } from './state.ts';
 
 /** The part of an SDK's request that the sandbox reads. */

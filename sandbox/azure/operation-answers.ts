@@ -1,4 +1,3 @@
-import type { ArmAnswer } from './arm-answer.ts';
 import type { Call } from './calls.ts';
 import type { AzureCloudWorld, Operation } from './state.ts';
 
@@ -6,6 +5,14 @@ import type { AzureCloudWorld, Operation } from './state.ts';
  * ARM's responses about long-running operations.
  * https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations
  */
+
+/** One response of ARM. `cut` means that the caller gets no response: the connection breaks, or stays silent. */
+export interface ArmAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly cut: 'drop' | 'hang' | null;
+}
 
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'retry-after': '0' } as const;
 

@@ -3,7 +3,6 @@ import { current, type Versioned, type VersionedStore } from '../history.ts';
 import type { InvariantViolation } from '../invariant-violation.ts';
 import type { World } from '../world.ts';
 import type { Fault } from './faults.ts';
-import type { OperationEvent } from './operation-event.ts';
 
 export type PowerState = 'running' | 'starting' | 'stopping' | 'stopped' | 'deallocating' | 'deallocated' | 'unknown';
 export type ProvisioningState = 'Succeeded' | 'Updating' | 'Deleting' | 'Failed';
@@ -179,3 +178,24 @@ export const attachmentTo = (disk: Disk, machine: string): Attachment | undefine
 
 export const disksOf = (world: AzureCloudWorld, machine: string): readonly Disk[] =>
   everything(world.parts.azure.disks).filter((disk) => attachmentTo(disk, machine));
+
+/**
+ * The event that Event Grid delivers about an operation that was requested from ARM, in Event Grid's schema.
+ * https://learn.microsoft.com/azure/event-grid/event-schema-subscriptions
+ */
+export interface OperationEvent {
+  readonly id: string;
+  readonly topic: string;
+  readonly subject: string;
+  readonly eventType: 'Microsoft.Resources.ResourceActionSuccess' | 'Microsoft.Resources.ResourceDeleteSuccess';
+  readonly eventTime: string;
+  readonly data: {
+    readonly operationName: string;
+    readonly resourceProvider: 'Microsoft.Compute';
+    readonly resourceUri: string;
+    readonly status: 'Succeeded';
+    readonly subscriptionId: string;
+  };
+  readonly dataVersion: '2';
+  readonly metadataVersion: '1';
+}

@@ -1,6 +1,5 @@
 import type { InvariantViolation } from '../invariant-violation.ts';
 import type { World } from '../world.ts';
-import type { StateChangeEnvelope } from './state-change.ts';
 import type { Fault } from './faults.ts';
 import type { Versioned, VersionedStore } from '../history.ts';
 import { current } from '../history.ts';
@@ -136,3 +135,20 @@ export const instancesIn = (world: Ec2World): readonly Instance[] => everything(
 
 export const attachmentTo = (volume: Volume, instance: string): Attachment | undefined =>
   volume.attachments.find((attachment) => attachment.instance === instance);
+
+/**
+ * The event that EventBridge delivers when an instance changes its state.
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/monitoring-instance-state-changes.html
+ */
+export interface StateChangeEnvelope {
+  readonly version: '0';
+  readonly id: string;
+  readonly 'detail-type': 'EC2 Instance State-change Notification';
+  readonly source: 'aws.ec2';
+  readonly account: string;
+  /** The time has only seconds, so it gives no order. */
+  readonly time: string;
+  readonly region: string;
+  readonly resources: readonly string[];
+  readonly detail: { readonly 'instance-id': string; readonly state: string };
+}

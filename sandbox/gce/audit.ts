@@ -1,6 +1,4 @@
-import type { LogEntry } from './log-entry.ts';
-import type { GceWorld, Instance, Operation } from './state.ts';
-import { nextId } from './state.ts';
+import { type GceWorld, type Instance, type LogEntry, nextId, type Operation } from './state.ts';
 
 type AuditFields = Pick<LogEntry, 'severity' | 'operation'> & {
   readonly methodName: string;

@@ -1,7 +1,6 @@
 import { current, type Versioned, type VersionedStore } from '../history.ts';
 import type { InvariantViolation } from '../invariant-violation.ts';
 import type { World } from '../world.ts';
-import type { LogEntry } from './log-entry.ts';
 import type { Fault, OperationError } from './faults.ts';
 
 export type InstanceStatus =
@@ -177,3 +176,24 @@ export const diskIn = (world: GceWorld, path: string): Disk | undefined => curre
 export const instancesIn = (world: GceWorld): readonly Instance[] => everything(world.parts.gce.instances);
 export const disksOf = (world: GceWorld, instance: string): readonly Disk[] =>
   everything(world.parts.gce.disks).filter(({ users }) => users.includes(instance));
+
+/** The entries of Cloud Audit Logs about instances. https://cloud.google.com/compute/docs/logging/audit-logging */
+export interface LogEntry {
+  readonly protoPayload: {
+    readonly '@type': 'type.googleapis.com/google.cloud.audit.AuditLog';
+    readonly authenticationInfo: { readonly principalEmail: string };
+    readonly serviceName: 'compute.googleapis.com';
+    readonly methodName: string;
+    readonly resourceName: string;
+    readonly status?: { readonly code?: number };
+  };
+  readonly insertId: string;
+  readonly resource: {
+    readonly type: 'gce_instance';
+    readonly labels: { readonly instance_id: string; readonly project_id: string; readonly zone: string };
+  };
+  readonly timestamp: string;
+  readonly severity: 'NOTICE' | 'INFO' | 'ERROR';
+  readonly logName: string;
+  readonly operation: { readonly id: string; readonly producer: string; readonly first?: true; readonly last?: true };
+}

@@ -2,7 +2,7 @@ import type { Resource, Resources } from '../objects.ts';
 import { keyOf } from '../store.ts';
 import { refusalFor, userOf } from './authority.ts';
 import { parseApiPath, type Call } from './call.ts';
-import { selectedItems } from './list.ts';
+import { selectedItems } from './read.ts';
 import { apiVersionOf } from './kinds.ts';
 import { metadataOnly, wantsMetadataOnly } from './partial.ts';
 import type { ApiServer } from './server.ts';

@@ -6,7 +6,7 @@ import type { ClusterWorld } from '../cluster-world.ts';
 import { reportMultiAttach } from './attach-events.ts';
 import { isReady } from './nodes.ts';
 import { hasTaint, outOfService } from './taints.ts';
-import { reportAttached } from './volumes-attached.ts';
+import { writerAs } from './object-writer.ts';
 import { attachmentOf, dueAt, mayStart, operationOn, startOperation } from './volume-operations.ts';
 
 const loop = 100;
@@ -94,4 +94,22 @@ export const syncAttachedVolumes = (world: ClusterWorld): void => {
   }
   world.schedule('attach-detach', loop);
   world.schedule('attach-detach/sync', syncEvery);
+};
+
+/**
+ * Writes a Node's `status.volumesAttached`: removes a volume before its detach begins, and adds it after it is
+ * attached.
+ */
+const reportAttached = (world: ClusterWorld, name: string): void => {
+  const node = getObject(world, 'nodes', name);
+  if (!node) return;
+  const { attached } = world.parts.cluster.memory;
+  const names = Object.values(attached)
+    .filter((one) => one.node === name && one.reported)
+    .map((one) => one.unique)
+    .toSorted();
+  if (names.join() === (node.status.volumesAttached ?? []).map((known) => known.name).join()) return;
+  writerAs(world, 'attachdetach-controller').change('nodes', node, (draft) => {
+    draft.status.volumesAttached = names.map((unique) => ({ name: unique, devicePath: '' }));
+  });
 };

@@ -4,11 +4,10 @@ import { writerAs } from './object-writer.ts';
 import { getObject } from '../get-objects.ts';
 import type { CloudView } from './cloud-view.ts';
 import { reachesApi, runsOn } from './kubelet-reach.ts';
-import { markRunning, markTerminated, markWaiting } from './kubelet-status.ts';
 import type { GuestPod, KubeletMemory } from './memory.ts';
 import type { ClusterWorld } from '../cluster-world.ts';
-import { isFinished, isReadyPod } from './pods.ts';
-import { between } from './times.ts';
+import { isFinished, isReadyPod, withCondition } from './pods.ts';
+import { between, timestamp } from './times.ts';
 import { podsOn, volumesOfPod } from './volumes.ts';
 
 const startTakes = { least: 1_000, most: 2_000 };
@@ -125,3 +124,28 @@ const noteVolumes = (world: ClusterWorld, guest: GuestPod): void => {
 };
 
 const guestKey = (kubelet: KubeletMemory, guest: GuestPod): string => `${kubelet.describes.machine} ${guest.uid}`;
+
+type ContainerState =
+  | { running: { startedAt: string } }
+  | { waiting: { reason: string } }
+  | { terminated: { exitCode: number; finishedAt: string } };
+
+const setContainers = (pod: PodObject, state: ContainerState, at: number): void => {
+  const ready = 'running' in state;
+  pod.status.containerStatuses = pod.spec.containers.map(({ name }) => ({ name, ready, state }));
+  pod.status.conditions = withCondition(pod.status.conditions, { type: 'Ready', status: ready ? 'True' : 'False' }, at);
+};
+
+const markRunning = (pod: PodObject, at: number): void => {
+  pod.status.phase = 'Running';
+  setContainers(pod, { running: { startedAt: timestamp(at) } }, at);
+};
+
+/** After a boot, the pod is still bound to this node, and its containers must be created again. */
+const markWaiting = (pod: PodObject, at: number): void =>
+  setContainers(pod, { waiting: { reason: 'ContainerCreating' } }, at);
+
+const markTerminated = (pod: PodObject, at: number): void => {
+  pod.status.phase = 'Failed';
+  setContainers(pod, { terminated: { exitCode: 143, finishedAt: timestamp(at) } }, at);
+};
