@@ -7,6 +7,7 @@ import { type Permit, permitUntil } from '../model/permit.ts';
 import type { Reason } from '../model/reason.ts';
 import { stepKey, type CloudStep, type Step } from '../model/steps.ts';
 import type { Moment } from '../rules/view.ts';
+import { admitByPace, FIRST_RUNS } from './admission.ts';
 import { outcomeOf, failedEnding } from './ending.ts';
 import { searchClusters, runLook } from './look.ts';
 import { type StepAnswer, reduce, type CommandResult } from './reduce.ts';
@@ -53,7 +54,8 @@ export interface LocationHint {
 
 /**
  * The maximum number of concurrent runs: low enough for the APIs, and high enough that one slow machine does not delay
- * the others. The higher limit applies if the runs share their reads of the cloud.
+ * the others. The higher limit applies if the runs share their reads of the cloud. While the process lacks processor
+ * time, fewer runs begin.
  */
 const AT_A_TIME = { apart: 5, together: 30 };
 
@@ -66,14 +68,17 @@ export const runAll = async (
 ): Promise<readonly Outcome[]> => {
   const machines = [...new Set(named)];
   const reads = machines.length > 1 ? await readAll(machines, runOptions, ports) : NO_READS;
-  const [apart, together] = [pLimit(AT_A_TIME.apart), pLimit(AT_A_TIME.together)];
+  const [apart, together] = [pLimit(FIRST_RUNS), pLimit(FIRST_RUNS)];
   const sharing = { ...ports, looks: createSharedLooks(ports, () => together.activeCount) };
-  return Promise.all(
-    machines.map((machine) => {
-      const limit = (ports.cloud.sharedLookScope?.(machine) ?? null) === null ? apart : together;
-      return limit(() => run(startOf(machine, reads, runOptions, locationHints, ports), sharing));
-    }),
-  );
+  const outcomes = machines.map((machine) => {
+    const limit = (ports.cloud.sharedLookScope?.(machine) ?? null) === null ? apart : together;
+    return limit(() => run(startOf(machine, reads, runOptions, locationHints, ports), sharing));
+  });
+  const ended = new AbortController();
+  const admitting = { clock: ports.clock, signal: AbortSignal.any([ports.signal, ended.signal]) };
+  void admitByPace(apart, AT_A_TIME.apart, admitting);
+  void admitByPace(together, AT_A_TIME.together, admitting);
+  return Promise.all(outcomes).finally(() => ended.abort());
 };
 
 type Reads = ReadonlyMap<MachineId, Observation<MachineFacts>>;

@@ -7,8 +7,8 @@ import type { Deployed } from './deployed.ts';
 import { invokeOnce } from './functions.ts';
 
 /**
- * What one call of the packaged function on AWS does with a whole batch of events about full machines, in a new process
- * with the memory and the share of a core that Lambda gives to it by default.
+ * What the packaged functions on AWS do with a whole batch of events about full machines, and with a zone of them whose
+ * events are lost: each call in a new process, with the memory and the share of a core that Lambda gives by default.
  */
 
 /** The options with which Lambda starts Node.js: 5 % of the memory for each half of the young objects, 90 % for the old. */
@@ -45,39 +45,71 @@ const batchAbout = (machines: readonly string[]): object => ({
 const leftInWords = ({ pods, volumes }: Load): string =>
   pods + volumes === 0 ? 'everything is free' : `${pluralize(pods, 'pod')} and ${pluralize(volumes, 'volume')} left`;
 
-const playBatch = async (deployed: Deployed, scene: LoadedMachines, through: readonly string[]): Promise<string> => {
-  const start = { through, node: heapLimits };
-  const { answeredAfterMs, fenceCpuMs, peakRss } = await invokeOnce(
-    deployed,
-    batchAbout(scene.machines),
-    'lambda',
-    scene,
-    start,
-  );
+const call = async (
+  deployed: Deployed,
+  event: object,
+  scene: LoadedMachines,
+  through: readonly string[],
+): Promise<string> => {
+  const { answeredAfterMs, fenceCpuMs, peakRss } = await invokeOnce(deployed, event, 'lambda', scene, {
+    through,
+    node: heapLimits,
+  });
   return (
     `answered after ${(answeredAfterMs / 1_000).toFixed(1)} s, ${leftInWords(scene.left())}, ` +
     `${(fenceCpuMs / 1_000).toFixed(1)} s of the processor, at most ${(peakRss / 1e6).toFixed(0)} MB`
   );
 };
 
+const named = (functions: readonly Deployed[], wanted: string): Deployed => {
+  const deployed = functions.find(({ name }) => name === wanted);
+  if (!deployed) throw new Error(`no function has the name ${wanted}`);
+  return deployed;
+};
+
+type Call = (deployed: Deployed, event: object, scene: LoadedMachines) => Promise<string>;
+
+const withMachines = async (
+  machines: number,
+  load: Load,
+  work: (scene: LoadedMachines) => Promise<void>,
+): Promise<void> => {
+  const scene = await openLoadedMachines(machines, load);
+  try {
+    const each = `each with ${pluralize(load.pods, 'pod')} and ${pluralize(load.volumes, 'volume')}`;
+    console.log(`  ${pluralize(machines, 'machine')}, ${each}:`);
+    await work(scene);
+  } finally {
+    await scene.close();
+  }
+};
+
+const playBatches = async (deployed: Deployed, callOnce: Call): Promise<void> => {
+  for (const { machines, load } of batches)
+    await withMachines(machines, load, async (scene) =>
+      console.log(`    on-event: ${await callOnce(deployed, batchAbout(scene.machines), scene)}`),
+    );
+};
+
+/** Machines whose events are lost. So many runs share one sweep. */
+const LOST = 30;
+const MOST_SWEEPS = 8;
+
+const playSweeps = (deployed: Deployed, callOnce: Call): Promise<void> =>
+  withMachines(LOST, FULL, async (scene) => {
+    for (let nth = 1; nth <= MOST_SWEEPS && scene.left().pods + scene.left().volumes > 0; nth += 1)
+      console.log(`    sweep ${nth}: ${await callOnce(deployed, {}, scene)}`);
+  });
+
 export const benchBatch = async (): Promise<void> => {
   const { functions, close } = await benched.packaged();
   const share = await openCpuShare(DEFAULT_SHARE);
+  const callOnce: Call = (deployed, event, scene) => call(deployed, event, scene, share?.through ?? []);
+  const how = share ? `${DEFAULT_SHARE.toFixed(3)} of a core` : 'a whole core';
+  console.log(`functions on AWS, each call in a new process with ${how} and the heap limits of ${DEFAULT_MEMORY} MB:`);
   try {
-    const deployed = functions.find(({ name }) => name === 'on-event');
-    if (!deployed) throw new Error('no function has the name on-event');
-    const how = share ? `${DEFAULT_SHARE.toFixed(3)} of a core` : 'a whole core';
-    console.log(`on-event on AWS, in a new process with ${how} and the heap limits of ${DEFAULT_MEMORY} MB:`);
-    for (const { machines, load } of batches) {
-      const scene = await openLoadedMachines(machines, load);
-      try {
-        const each = `each with ${pluralize(load.pods, 'pod')} and ${pluralize(load.volumes, 'volume')}`;
-        const found = await playBatch(deployed, scene, share?.through ?? []);
-        console.log(`  ${pluralize(machines, 'machine')}, ${each}: ${found}`);
-      } finally {
-        await scene.close();
-      }
-    }
+    await playBatches(named(functions, 'on-event'), callOnce);
+    await playSweeps(named(functions, 'sweep'), callOnce);
   } finally {
     await share?.close();
     await close();

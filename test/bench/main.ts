@@ -5,7 +5,7 @@ import { readOptions } from '../script-options.ts';
  * `--rounds`: what a fence asks, round trip by round trip. `--network near|far|slow|loopback`: how long a fence takes
  * at a distance, next to a script without proof. `--storm`: what a fence costs when a fifth of a cluster is hit within
  * a minute, in two shapes and at three sizes. `--cold`: what a packaged function loads, and how long it takes, until
- * its first call leaves. `--batch`: how one call of the function fences a whole batch of full machines. Fails only if
+ * its first call leaves. `--batch`: how a function with its default memory fences many full machines. Fails only if
  * the benchmark itself fails.
  */
 
@@ -14,7 +14,7 @@ const USAGE = `npm run bench [-- option]   (without an option: calls, bytes, and
   --network WHERE     how long a fence takes at a distance: near, far, slow, or loopback
   --storm             what a fence costs when a fifth of a cluster is hit within a minute
   --cold              what a packaged function loads until its first call leaves
-  --batch             how one call of the function fences a batch of full machines, with its default memory`;
+  --batch             how a function with its default memory fences many full machines`;
 
 const values = readOptions(USAGE, {
   rounds: { type: 'boolean' },
