@@ -34,7 +34,10 @@ interface Line {
   readonly alarm?: LineAlarm;
 }
 
-const linesOfRuns: readonly Line[] = [
+/** At least three sweeps, so that an alarm does not end between two of them. */
+const periodOfSweeps = (sweepEvery: number): number => Math.max(FIVE_MINUTES, 3 * sweepEvery);
+
+const linesOfRuns = ({ parameters: { sweepEvery } }: Install): readonly Line[] => [
   {
     name: metricNames.outcomes,
     label: dimensionNames.outcome,
@@ -55,7 +58,7 @@ const linesOfRuns: readonly Line[] = [
         'More machines are off than the cap allows Cloudfence to fence. If they are really off, override the cap ' +
         'with `cloudfence cap --override`.',
       moreThan: 0,
-      within: FIVE_MINUTES,
+      within: periodOfSweeps(sweepEvery),
     },
   },
   { name: metricNames.wouldFence },
@@ -68,7 +71,7 @@ const linesOfRuns: readonly Line[] = [
         'A cluster was not reachable, so Cloudfence does not know the state of its Nodes. The logs of sweep and ' +
         'on-event contain its name and the cause.',
       moreThan: 0,
-      within: FIVE_MINUTES,
+      within: periodOfSweeps(sweepEvery),
     },
   },
   { name: metricNames.notUnderstood },
@@ -105,6 +108,17 @@ const overdueLines = (sweepEvery: number): readonly Line[] => [
       within: 3 * sweepEvery,
     },
   },
+  {
+    name: metricNames.stoppingTooLong,
+    alarm: {
+      name: 'stopping-too-long',
+      says:
+        'A machine has been stopping for more than ten minutes, so its Node is not fenced. The log of sweep ' +
+        'contains its name. Force the machine to stop.',
+      moreThan: 0,
+      within: 3 * sweepEvery,
+    },
+  },
 ];
 
 const linesOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Line[] => {
@@ -135,7 +149,7 @@ const linesOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Line[]
   ];
 };
 
-const lines = (install: Install): readonly Line[] => [...linesOfRuns, ...linesOfSweeps(install)];
+const lines = (install: Install): readonly Line[] => [...linesOfRuns(install), ...linesOfSweeps(install)];
 
 /** An alarm on what Google itself measures about the install's resources. */
 interface MetricAlarm extends AlarmText {
