@@ -169,6 +169,10 @@ const windows: readonly (readonly [ms: number, window: LogAlert['window']])[] = 
 const windowOfTwoSweeps = (sweepEvery: number): LogAlert['window'] =>
   windows.find(([ms]) => ms >= 2 * sweepEvery)?.[1] ?? 'PT3H';
 
+/** Fires if a line counts something. */
+const counted = (lines: string, metric: string) =>
+  ({ query: `${lines} | where toint(line.${metric}) > 0`, operator: 'GreaterThan', threshold: 0 }) as const;
+
 /** Returns a row if each of the last sweeps counted something. */
 const countedByEach = (metric: string, sweeps: number): string =>
   `${sweepLines} | top ${sweeps} by TimeGenerated | summarize sweeps = count(), counted = ` +
@@ -199,13 +203,10 @@ const sweepLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAl
 
 /** What lasts too long is checked four times an hour, which costs less. */
 const overdueLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAlert[] => {
-  const whileCounted = (metric: string) =>
-    ({
-      query: `${sweepLines} | where toint(line.${metric}) > 0`,
-      operator: 'GreaterThan',
-      threshold: 0,
-      ...windowOfSweeps(sweepEvery, 'PT15M'),
-    }) as const;
+  const whileCounted = (metric: string) => ({
+    ...counted(sweepLines, metric),
+    ...windowOfSweeps(sweepEvery, 'PT15M'),
+  });
   return [
     {
       name: 'fenced-for-a-day',
@@ -227,25 +228,24 @@ const overdueLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly Log
   ];
 };
 
-const runLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAlert[] => [
+const troubleLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAlert[] => [
   {
     name: 'cap-reached',
     says:
       'More machines are off than the cap allows Cloudfence to fence. If they are really off, override the cap ' +
       'with `cloudfence cap --override`',
-    query: `${logLines} | where toint(line.${metricNames.capReached}) > 0`,
-    operator: 'GreaterThan',
-    threshold: 0,
+    ...counted(logLines, metricNames.capReached),
     window: windowOfTwoSweeps(sweepEvery),
   },
   {
     name: 'cluster-unreachable',
     says: 'The sweep could not reach a cluster, so it does not know the state of its Nodes',
-    query: `${logLines} | where toint(line.${metricNames.clusterUnreachable}) > 0`,
-    operator: 'GreaterThan',
-    threshold: 0,
+    ...counted(logLines, metricNames.clusterUnreachable),
     window: windowOfTwoSweeps(sweepEvery),
   },
+];
+
+const runLogAlerts: readonly LogAlert[] = [
   // One table per rule, because a rule may query only one. Azure rejects a union of two tables if either of them has no
   // line yet.
   {
@@ -269,7 +269,8 @@ const runLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAler
 const logAlerts = (install: Install): readonly LogAlert[] => [
   ...sweepLogAlerts(install),
   ...overdueLogAlerts(install),
-  ...runLogAlerts(install),
+  ...troubleLogAlerts(install),
+  ...runLogAlerts,
 ];
 
 const logAlertRule = (install: Install, alert: LogAlert): TemplateResource => {
