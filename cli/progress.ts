@@ -60,9 +60,9 @@ const liveLine = (screen: Screen, now: () => Moment) => {
   const draw = (): void => {
     const [first, ...more] = waits;
     if (!first) return;
-    const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
-    const text =
-      `… ${shortDuration(now().mono - first.since.mono)}${others}  ${first.run.request.machine}: ` + first.reason.says;
+    // The name of a single machine is above the line. Its id alone may be longer than the line.
+    const which = more.length === 0 ? '' : ` (and ${more.length} more)  ${first.run.request.machine}:`;
+    const text = `… ${shortDuration(now().mono - first.since.mono)}${which} ${first.reason.says}`;
     screen.write(CLEAR + shorten(onOneLine(text), screen.columns() - 1));
   };
   return {

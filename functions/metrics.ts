@@ -27,6 +27,11 @@ export const metricNames = {
    * a sweep. Not logged if it is zero.
    */
   releaseOverdue: 'ReleaseOverdue',
+  /**
+   * The number of machines that have not finished their stop within ten minutes, according to a sweep. Not logged if it
+   * is zero.
+   */
+  stoppingTooLong: 'StoppingTooLong',
   /** Messages that could not be read. */
   notUnderstood: 'NotUnderstood',
   /** Duration from the event to the first read that said the machine is off, and then from step to step (ms). */
@@ -124,11 +129,19 @@ export const measurementsOf = (outcome: Outcome, eventAt: number | null): readon
   ...phases(outcome, eventAt),
 ];
 
-export const overdueMeasurements = ({ fenced, returned }: OverdueFences): readonly Measurement[] =>
+/** Measures what lasts too long, according to a sweep: fences, releases, and stops of machines. */
+export const overdueMeasurements = (
+  { fenced, returned }: OverdueFences,
+  outcomes: readonly Outcome[],
+): readonly Measurement[] =>
   [
     { name: metricNames.fencedForADay, value: fenced.length, unit: 'Count' as const },
     { name: metricNames.releaseOverdue, value: returned.length, unit: 'Count' as const },
+    { name: metricNames.stoppingTooLong, value: outcomes.filter(isStoppingTooLong).length, unit: 'Count' as const },
   ].filter(({ value }) => value > 0);
+
+/** Returns whether the machine hangs while it stops. It is not proven off, so its Node cannot be fenced. */
+export const isStoppingTooLong = ({ reason: { code } }: Outcome): boolean => code === 'stopping-too-long';
 
 /** Returns whether a machine is off and its fence is not finished. An alarm watches this number. */
 export const isOffAndUnfenced = ({ outcome, provenAt }: Outcome): boolean =>

@@ -6,7 +6,7 @@ import { type FencedNode, sweep as sweepAll, type SweepOutcome } from '../fencin
 import { isFirstLog, messageLine, outcomeLine, wasDryRunLogged } from './decision-log.ts';
 import { logUnreachableCluster, type TimeLimit, withinInvocation } from './invocation.ts';
 import { keepIncidents, sweepTrigger, tendIncidents } from './incidents.ts';
-import { isOffAndUnfenced, measurementsOf, metricNames, overdueMeasurements } from './metrics.ts';
+import { isOffAndUnfenced, isStoppingTooLong, measurementsOf, metricNames, overdueMeasurements } from './metrics.ts';
 import type { FunctionDependencies } from './dependencies.ts';
 
 export interface SweepResult {
@@ -56,9 +56,9 @@ const isNewsOfSweep =
 /** Limits the number of Nodes in a line. */
 const MOST_NAMED = 5;
 
-const listNodes = (what: string, nodes: readonly FencedNode[]): string => {
+const listNodes = (what: string, nodes: readonly (FencedNode | Outcome)[]): string => {
   if (nodes.length === 0) return '';
-  const names = nodes.slice(0, MOST_NAMED).map(({ cluster, node }) => `${cluster}/${node}`);
+  const names = nodes.slice(0, MOST_NAMED).map(({ cluster, node }) => `${cluster ?? '?'}/${node ?? '?'}`);
   const others = nodes.length > MOST_NAMED ? `, and ${nodes.length - MOST_NAMED} more` : '';
   return `; ${what}: ${names.join(', ')}${others}`;
 };
@@ -66,7 +66,8 @@ const listNodes = (what: string, nodes: readonly FencedNode[]): string => {
 const summaryOf = ({ outcomes, overdue }: SweepOutcome): string =>
   `the sweep looked at ${pluralize(outcomes.length, 'machine')}` +
   listNodes('fenced for more than a day', overdue.fenced) +
-  listNodes('machine back, and release waiting, for more than ten minutes', overdue.returned);
+  listNodes('machine back, and release waiting, for more than ten minutes', overdue.returned) +
+  listNodes('machine stopping for more than ten minutes', outcomes.filter(isStoppingTooLong));
 
 const reportSweep = (swept: SweepOutcome, dependencies: FunctionDependencies): void => {
   const { outcomes, unreachable, overdue } = swept;
@@ -80,6 +81,9 @@ const reportSweep = (swept: SweepOutcome, dependencies: FunctionDependencies): v
   const value = outcomes.filter(isOffAndUnfenced).length;
   log({
     ...messageLine('swept', 'swept', summaryOf(swept), null),
-    ...measured([{ name: metricNames.deadNodeUnfenced, value, unit: 'Count' }, ...overdueMeasurements(overdue)]),
+    ...measured([
+      { name: metricNames.deadNodeUnfenced, value, unit: 'Count' },
+      ...overdueMeasurements(overdue, outcomes),
+    ]),
   });
 };

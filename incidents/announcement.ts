@@ -47,12 +47,23 @@ const severities: Readonly<Record<About, Announcement['severity']>> = {
   'would-fence': 'info',
 };
 
-const verbs: Readonly<Record<About, string>> = {
-  fence: 'fenced',
-  release: 'released',
-  refusal: 'did not fence',
-  failure: 'could not finish the fence of',
-  'would-fence': 'would have fenced',
+/** Refusals of a release that a person requested. The Node stays fenced. */
+const RELEASE_REFUSALS: readonly string[] = ['still-off', 'return-unproven', 'another-fence'];
+
+const verbOf = (about: About, { fence }: Incident, { because: { code } }: End): string => {
+  switch (about) {
+    case 'fence':
+      return 'fenced';
+    case 'release':
+      return 'released';
+    case 'refusal':
+      if (fence === null) return 'did not fence';
+      return RELEASE_REFUSALS.includes(code) ? 'did not release' : 'did not continue the fence of';
+    case 'failure':
+      return fence === null ? 'could not fence' : 'could not finish the fence of';
+    case 'would-fence':
+      return 'would have fenced';
+  }
 };
 
 const secondsBetween = (from: string | null, to: string | null): string | null =>
@@ -68,6 +79,16 @@ const nameOf = ({ cluster, node, machine }: Incident): string =>
 const durationIn = ({ phases }: Incident): readonly string[] => {
   const took = secondsBetween(phases.proven, phases.fenced);
   return took === null ? [] : [`From the proof to the end of the fence: ${took}.`];
+};
+
+const MOST_PODS = 5;
+
+/** The pods that Cloudfence deleted. A person recognizes their own workload by them. */
+const podsIn = ({ steps }: Incident): readonly string[] => {
+  const deleted = steps.filter(({ step, result }) => step === 'delete-pod' && result === 'done');
+  const names = deleted.slice(0, MOST_PODS).map(({ target }) => target.replace(/^pod\//, ''));
+  const others = deleted.length > MOST_PODS ? `, and ${deleted.length - MOST_PODS} more` : '';
+  return names.length === 0 ? [] : [`Deleted pods: ${names.join(', ')}${others}.`];
 };
 
 /**
@@ -96,14 +117,15 @@ const MARKUP: readonly (readonly [RegExp, string])[] = [
 const escaped = (text: string): string =>
   MARKUP.reduce((safe, [what, instead]) => safe.replaceAll(what, instead), onOneLine(text));
 
-const textsOf = (about: About, incident: Incident, { because }: End): Announcement['texts'] => {
+const textsOf = (about: About, incident: Incident, end: End): Announcement['texts'] => {
   const { machine, zone, id } = incident;
-  const title = `Cloudfence ${verbs[about]} ${nameOf(incident)}`;
+  const { because } = end;
+  const title = `Cloudfence ${verbOf(about, incident, end)} ${nameOf(incident)}`;
   const chat = [
     `*${escaped(title)}*`,
     `${escaped(shorten(because.says, LONGEST_SENTENCE))} (${because.code}).`,
-    ...(about === 'fence' ? durationIn(incident) : []),
-    escaped(`Machine ${machine}${zone === null ? '' : ` in ${zone}`}. Incident ${id}.`),
+    ...(about === 'fence' ? [...podsIn(incident).map(escaped), ...durationIn(incident)] : []),
+    escaped(`Machine ${machine}${zone === null ? '' : ` in ${zone}`}. Details: cloudfence report ${id}`),
   ];
   return { page: shorten(onOneLine(title), LONGEST_TITLE), chat: chat.join('\n') };
 };

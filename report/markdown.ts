@@ -1,6 +1,7 @@
 import type { Incident } from '../incidents/incident.ts';
 import { shadowSummaryOf, type PhaseDuration, phaseDurations, kubernetesAlone } from './figures.ts';
 import {
+  NOTHING_HAPPENED,
   clockTime,
   dateMinute,
   dateTime,
@@ -157,6 +158,8 @@ const scope = ({ wanted: { since, target }, where, made, incidents }: Report): s
   return `${count(incidents.length, 'incident')}${of}${from}, from ${plain(where)}. Made on ${dateMinute(made)} UTC.`;
 };
 
+const EMPTY = `${NOTHING_HAPPENED} \`cloudfence doctor\` says whether a fence would work.`;
+
 /** Returns the report as Markdown. Pure. */
 export const reportMarkdown = (report: Report): string => {
   const { incidents, wanted } = report;
@@ -164,7 +167,8 @@ export const reportMarkdown = (report: Report): string => {
     wanted.shadow ? '# What Cloudfence would have done' : '# Incidents',
     scope(report),
     ...damagedPart(report),
-    ...(wanted.shadow ? shadowPart(report) : []),
+    ...(incidents.length === 0 ? [EMPTY] : []),
+    ...(wanted.shadow && incidents.length > 0 ? shadowPart(report) : []),
     ...(incidents.length > 1 ? [listPart(incidents), ...durationPart(incidents)] : []),
     ...(incidents.length > 0 ? ['## One by one'] : []),
     ...incidents.flatMap(incidentPart),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Incident } from '../incidents/incident.ts';
 import { chartPatterns } from './chart.ts';
-import { dateMinute, count, subjectOf, duration, shadowStory, stateWords } from './words.ts';
+import { dateMinute, count, subjectOf, duration, shadowStory, stateWords, NOTHING_HAPPENED } from './words.ts';
 import { incidentSection, stateChips } from './incident-section.ts';
 import { html, type Markup, name, ownText, styleElement, textOf, chartStyle, pageStyle } from './markup.ts';
 import type { Report } from './select.ts';
@@ -194,10 +194,7 @@ const shadowPart = ({ incidents, read }: Report): Markup => {
 
 const EMPTY = html`<section class="card">
   <h2>No incident</h2>
-  <p>
-    Nothing was fenced, refused, or seen in shadow mode in this time. <code>cloudfence doctor</code> says whether a
-    fence would work.
-  </p>
+  <p>${NOTHING_HAPPENED} <code>cloudfence doctor</code> says whether a fence would work.</p>
 </section>`;
 
 const titleOf = ({ wanted: { shadow }, incidents }: Report): string => {

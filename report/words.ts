@@ -183,6 +183,9 @@ const ownFenceStory = ({ cloud, took, watched }: FenceDuration): string => {
   );
 };
 
+/** What a report without incidents says. */
+export const NOTHING_HAPPENED = 'Nothing was fenced, refused, or seen in shadow mode in this time.';
+
 /** Describes the observed times without Cloudfence, in sentences. A time that nobody observed is left out. */
 export const shadowStory = ({ managed, notSeen, saved, against }: ShadowSummary): readonly string[] => {
   const total = managed.reduce((sum, { took }) => sum + took, 0);

@@ -135,11 +135,11 @@ interface LogAlert {
   readonly name: string;
   readonly says: string;
   readonly query: string;
-  readonly operator: 'GreaterThan' | 'GreaterThanOrEqual' | 'LessThan';
+  readonly operator: 'GreaterThan' | 'LessThan';
   readonly threshold: number;
-  readonly window: 'PT5M' | 'PT15M' | 'PT3H';
-  /** How often it is evaluated. Every five minutes by default, and every hour in a window of three. */
-  readonly every?: 'PT15M';
+  readonly window: 'PT5M' | 'PT15M' | 'PT30M' | 'PT1H' | 'PT3H';
+  /** How often it is evaluated: every five minutes by default. */
+  readonly every?: 'PT15M' | 'PT1H';
 }
 
 const logLines = 'AppTraces | extend line = parse_json(Message)';
@@ -151,8 +151,32 @@ const sweepLines = `${logLines} | where tostring(line.decision) == "swept"`;
  */
 const sweepsFor = (ms: number, every: number): number => (every > ms ? 1 : Math.ceil(ms / every) + 1);
 
-/** Returns the window in which a sweep is looked for, in ISO 8601. */
-const windowOfSweeps = (every: number): LogAlert['window'] => (every > FIVE_MINUTES ? 'PT3H' : 'PT15M');
+/** Returns the window in which a sweep is looked for, in ISO 8601, and how often. A long window costs less. */
+const windowOfSweeps = (sweepEvery: number, every?: 'PT15M'): Pick<LogAlert, 'window' | 'every'> => {
+  if (sweepEvery > FIVE_MINUTES) return { window: 'PT3H', every: 'PT1H' };
+  return { window: 'PT15M', ...(every && { every }) };
+};
+
+/** The windows that Azure allows, up to the longest interval of sweeps. */
+const windows: readonly (readonly [ms: number, window: LogAlert['window']])[] = [
+  [FIVE_MINUTES, 'PT5M'],
+  [15 * MINUTE, 'PT15M'],
+  [30 * MINUTE, 'PT30M'],
+  [60 * MINUTE, 'PT1H'],
+];
+
+/** Returns the shortest window with at least two sweeps, so that an alert does not end between two of them. */
+const windowOfTwoSweeps = (sweepEvery: number): LogAlert['window'] =>
+  windows.find(([ms]) => ms >= 2 * sweepEvery)?.[1] ?? 'PT3H';
+
+/** Fires if a line counts something. */
+const counted = (lines: string, metric: string) =>
+  ({ query: `${lines} | where toint(line.${metric}) > 0`, operator: 'GreaterThan', threshold: 0 }) as const;
+
+/** Returns a row if each of the last sweeps counted something. */
+const countedByEach = (metric: string, sweeps: number): string =>
+  `${sweepLines} | top ${sweeps} by TimeGenerated | summarize sweeps = count(), counted = ` +
+  `countif(toint(line.${metric}) > 0) | where sweeps == ${sweeps} and counted == ${sweeps}`;
 
 /**
  * Alerts on sweeps: a machine that every sweep within five minutes found dead and unfenced, and no sweep at all for
@@ -162,10 +186,10 @@ const sweepLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAl
   {
     name: 'dead-node-unfenced',
     says: 'A machine has been proven off for five minutes, but its Node is not fenced',
-    query: `${sweepLines} | where toint(line.${metricNames.deadNodeUnfenced}) > 0`,
-    operator: 'GreaterThanOrEqual',
-    threshold: sweepsFor(FIVE_MINUTES, sweepEvery),
-    window: windowOfSweeps(sweepEvery),
+    query: countedByEach(metricNames.deadNodeUnfenced, sweepsFor(FIVE_MINUTES, sweepEvery)),
+    operator: 'GreaterThan',
+    threshold: 0,
+    ...windowOfSweeps(sweepEvery),
   },
   {
     name: 'sweep-missing',
@@ -173,20 +197,16 @@ const sweepLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAl
     query: sweepLines,
     operator: 'LessThan',
     threshold: 1,
-    window: windowOfSweeps(sweepEvery),
+    ...windowOfSweeps(sweepEvery),
   },
 ];
 
-/** Fences that last too long are checked four times an hour, which costs less. */
+/** What lasts too long is checked four times an hour, which costs less. */
 const overdueLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAlert[] => {
-  const whileCounted = (metric: string) =>
-    ({
-      query: `${sweepLines} | where toint(line.${metric}) > 0`,
-      operator: 'GreaterThan',
-      threshold: 0,
-      window: windowOfSweeps(sweepEvery),
-      every: 'PT15M',
-    }) as const;
+  const whileCounted = (metric: string) => ({
+    ...counted(sweepLines, metric),
+    ...windowOfSweeps(sweepEvery, 'PT15M'),
+  });
   return [
     {
       name: 'fenced-for-a-day',
@@ -200,28 +220,32 @@ const overdueLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly Log
         '`cloudfence status` says what the release waits for',
       ...whileCounted(metricNames.releaseOverdue),
     },
+    {
+      name: 'stopping-too-long',
+      says: 'A machine has been stopping for more than ten minutes, so its Node is not fenced. Force it to stop',
+      ...whileCounted(metricNames.stoppingTooLong),
+    },
   ];
 };
 
-const runLogAlerts: readonly LogAlert[] = [
+const troubleLogAlerts = ({ parameters: { sweepEvery } }: Install): readonly LogAlert[] => [
   {
     name: 'cap-reached',
     says:
       'More machines are off than the cap allows Cloudfence to fence. If they are really off, override the cap ' +
       'with `cloudfence cap --override`',
-    query: `${logLines} | where toint(line.${metricNames.capReached}) > 0`,
-    operator: 'GreaterThan',
-    threshold: 0,
-    window: 'PT5M',
+    ...counted(logLines, metricNames.capReached),
+    window: windowOfTwoSweeps(sweepEvery),
   },
   {
     name: 'cluster-unreachable',
     says: 'The sweep could not reach a cluster, so it does not know the state of its Nodes',
-    query: `${logLines} | where toint(line.${metricNames.clusterUnreachable}) > 0`,
-    operator: 'GreaterThan',
-    threshold: 0,
-    window: 'PT5M',
+    ...counted(logLines, metricNames.clusterUnreachable),
+    window: windowOfTwoSweeps(sweepEvery),
   },
+];
+
+const runLogAlerts: readonly LogAlert[] = [
   // One table per rule, because a rule may query only one. Azure rejects a union of two tables if either of them has no
   // line yet.
   {
@@ -245,6 +269,7 @@ const runLogAlerts: readonly LogAlert[] = [
 const logAlerts = (install: Install): readonly LogAlert[] => [
   ...sweepLogAlerts(install),
   ...overdueLogAlerts(install),
+  ...troubleLogAlerts(install),
   ...runLogAlerts,
 ];
 
@@ -267,7 +292,7 @@ const logAlertRule = (install: Install, alert: LogAlert): TemplateResource => {
       scopes: [names.workspaceId],
       // A table exists only after its first line.
       skipQueryValidation: true,
-      evaluationFrequency: window === 'PT3H' ? 'PT1H' : every,
+      evaluationFrequency: every,
       windowSize: window,
       criteria: {
         allOf: [

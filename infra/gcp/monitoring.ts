@@ -47,30 +47,8 @@ const linesOfRuns: readonly Line[] = [
     },
   },
   { name: metricNames.refusals, label: dimensionNames.reason },
-  {
-    name: metricNames.capReached,
-    alarm: {
-      name: 'cap-reached',
-      says:
-        'More machines are off than the cap allows Cloudfence to fence. If they are really off, override the cap ' +
-        'with `cloudfence cap --override`.',
-      moreThan: 0,
-      within: FIVE_MINUTES,
-    },
-  },
   { name: metricNames.wouldFence },
   { name: metricNames.wouldRelease },
-  {
-    name: metricNames.clusterUnreachable,
-    alarm: {
-      name: 'cluster-unreachable',
-      says:
-        'A cluster was not reachable, so Cloudfence does not know the state of its Nodes. The logs of sweep and ' +
-        'on-event contain its name and the cause.',
-      moreThan: 0,
-      within: FIVE_MINUTES,
-    },
-  },
   { name: metricNames.notUnderstood },
   ...[metricNames.eventToProof, metricNames.proofToMark, metricNames.markToPodsGone, metricNames.podsGoneToFenced].map(
     (name): Line => ({
@@ -81,31 +59,51 @@ const linesOfRuns: readonly Line[] = [
   ),
 ];
 
+type CountedAlarm = readonly [metric: string, name: string, says: string];
+
+/** Alarms as soon as a run or a sweep within this time (ms) counts something. */
+const countedWithin = (within: number, alarms: readonly CountedAlarm[]): readonly Line[] =>
+  alarms.map(([metric, name, says]) => ({ name: metric, alarm: { name, says, moreThan: 0, within } }));
+
+/** At least three sweeps, so that an alarm does not end between two of them. */
+const troubleLines = (sweepEvery: number): readonly Line[] =>
+  countedWithin(Math.max(FIVE_MINUTES, 3 * sweepEvery), [
+    [
+      metricNames.capReached,
+      'cap-reached',
+      'More machines are off than the cap allows Cloudfence to fence. If they are really off, override the cap ' +
+        'with `cloudfence cap --override`.',
+    ],
+    [
+      metricNames.clusterUnreachable,
+      'cluster-unreachable',
+      'A cluster was not reachable, so Cloudfence does not know the state of its Nodes. The logs of sweep and ' +
+        'on-event contain its name and the cause.',
+    ],
+  ]);
+
 /** One of three sweeps is sufficient, so that a slightly late sweep does not end the alarm. */
-const overdueLines = (sweepEvery: number): readonly Line[] => [
-  {
-    name: metricNames.fencedForADay,
-    alarm: {
-      name: 'fenced-for-a-day',
-      says:
-        'A Node has been fenced for more than a day, and takes no pods. The log of sweep contains its name. ' +
+const overdueLines = (sweepEvery: number): readonly Line[] =>
+  countedWithin(3 * sweepEvery, [
+    [
+      metricNames.fencedForADay,
+      'fenced-for-a-day',
+      'A Node has been fenced for more than a day, and takes no pods. The log of sweep contains its name. ' +
         'Start its machine, or delete the Node.',
-      moreThan: 0,
-      within: 3 * sweepEvery,
-    },
-  },
-  {
-    name: metricNames.releaseOverdue,
-    alarm: {
-      name: 'release-overdue',
-      says:
-        'A machine came back more than ten minutes ago, but its Node is still fenced. ' +
+    ],
+    [
+      metricNames.releaseOverdue,
+      'release-overdue',
+      'A machine came back more than ten minutes ago, but its Node is still fenced. ' +
         'The log of sweep contains its name, and `cloudfence status` says what the release waits for.',
-      moreThan: 0,
-      within: 3 * sweepEvery,
-    },
-  },
-];
+    ],
+    [
+      metricNames.stoppingTooLong,
+      'stopping-too-long',
+      'A machine has been stopping for more than ten minutes, so its Node is not fenced. The log of sweep ' +
+        'contains its name. Force the machine to stop.',
+    ],
+  ]);
 
 const linesOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Line[] => {
   const sweeps = Math.max(1, Math.ceil(FIVE_MINUTES / sweepEvery));
@@ -121,6 +119,7 @@ const linesOfSweeps = ({ parameters: { sweepEvery } }: Install): readonly Line[]
         within: (sweeps + 1) * sweepEvery,
       },
     },
+    ...troubleLines(sweepEvery),
     ...overdueLines(sweepEvery),
     {
       name: 'Sweeps',

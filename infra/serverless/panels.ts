@@ -37,7 +37,12 @@ export const panels: readonly Panel[] = [
     title: 'Waiting for a person',
     stacked: false,
     series: [
-      ...maximaOf(metricNames.deadNodeUnfenced, metricNames.fencedForADay, metricNames.releaseOverdue),
+      ...maximaOf(
+        metricNames.deadNodeUnfenced,
+        metricNames.fencedForADay,
+        metricNames.releaseOverdue,
+        metricNames.stoppingTooLong,
+      ),
       ...sumsOf(metricNames.capReached, metricNames.clusterUnreachable, metricNames.notUnderstood),
     ],
   },

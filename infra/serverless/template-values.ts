@@ -139,6 +139,7 @@ export const templateValues = (
   sweepRate: rate(parameters.sweepEvery),
   sweepSeconds: parameters.sweepEvery / SECOND,
   sweepsInFiveMinutes: Math.max(1, Math.ceil(FIVE_MINUTES / parameters.sweepEvery)),
+  sweepsWatched: Math.max(3, Math.ceil(FIVE_MINUTES / parameters.sweepEvery)),
   sweepConcurrency: parameters.sweepAlone ? 1 : null,
   oldestMessageSeconds: parameters.oldestMessage / SECOND,
   alarmActions: parameters.alarmTopic === null ? [] : [parameters.alarmTopic],

@@ -23,7 +23,7 @@ const namesIn = (file: string, pattern: RegExp): readonly string[] =>
 const alarms = [
   ...namesIn('infra/aws/alarms.yml', /AlarmName: .*stage}-([a-z-]+)/g),
   ...namesIn('infra/azure/monitoring.ts', /\bname: '([a-z-]+)'/g),
-  ...namesIn('infra/gcp/monitoring.ts', /\bname: '([a-z-]+)'/g),
+  ...namesIn('infra/gcp/monitoring.ts', /^ +(?:name: )?'([a-z-]+)',$/gm),
 ];
 
 const [, sectionOfAlarms = ''] = /\n## An alarm fires\n(.*?)\n## /s.exec(read('docs/runbook.md')) ?? [];

@@ -4,9 +4,10 @@ import { onEvent } from '../../functions/aws/on-event.ts';
 import { sweep as azureSweep } from '../../functions/azure/handlers.ts';
 import { sweep } from '../../functions/sweep.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';
+import { shutdownTakes, stopOutOfBand } from '../../sandbox/ec2/scenario.ts';
 import { change, scene as azureScene } from '../sandbox/azure/azure-runs.ts';
 import { fence } from '../simulation/ends.ts';
-import { startMachine, stopMachine, stopped } from '../simulation/incidents.ts';
+import { stage, startMachine, stopMachine, stopped } from '../simulation/incidents.ts';
 import { portsOver } from '../simulation/ports.ts';
 import { stateOf } from '../simulation/state.ts';
 import { azureInstall } from './azure-install.ts';
@@ -121,6 +122,29 @@ it('a cluster that stops to answer during a run is counted, unless it answers ag
   const once = installOver(world, {}, { clusters: falling(world, 1_000) });
   await onEvent(async () => once.dependencies)(batchOf(stateChange(scene.holder)), once.context());
   expect(measuredAs(once, 'ClusterUnreachable')).toHaveLength(1);
+});
+
+it('a machine that hangs while it stops is counted and named after ten minutes', async () => {
+  const { world, scene } = stage(1);
+  const node = scene.nodeOf(scene.holder);
+  world.parts.cluster.knobs.partitioned.push(node);
+  shutdownTakes(world, scene.holder, null);
+  stopOutOfBand(world, scene.holder, 'Server.ScheduledStop');
+  world.advance(2 * 60_000);
+  const early = installOver(world);
+  expect(await swept(early)).toMatchObject({ results: [{ outcome: 'waiting' }] });
+  expect(measuredAs(early, 'StoppingTooLong')).toEqual([]);
+  world.advance(11 * 60_000);
+  const late = installOver(world);
+  await swept(late);
+  expect(measuredAs(late, 'StoppingTooLong')).toMatchObject([
+    {
+      decision: 'swept',
+      StoppingTooLong: 1,
+      DeadNodeUnfenced: 0,
+      says: expect.stringContaining(`machine stopping for more than ten minutes: sandbox/${node}`),
+    },
+  ]);
 });
 
 describe('a fence that lasts too long', () => {

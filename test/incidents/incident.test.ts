@@ -116,7 +116,41 @@ describe('several runs of one incident', () => {
   });
 });
 
+describe('the title of a message', () => {
+  const titlesOf = (incident: Incident | null) =>
+    (incident ? announcementsOf(null, incident) : []).map(({ texts: { page } }) => page.replace(/ Node .*/, ''));
+
+  it.each([
+    ['still-off', 'did not release'],
+    ['taint-removed-by-hand', 'did not continue the fence of'],
+  ])('does not say that a fenced Node was not fenced: %s', async (code, verb) => {
+    const { shown } = await fenced();
+    if (!shown) throw new Error('a fence has something to show');
+    const because = { code, says: 'a sentence' };
+    const ends = shown.ends.map((end) => ({ ...end, outcome: 'refused' as const, because }));
+    expect(titlesOf({ ...shown, ends })).toEqual([`Cloudfence ${verb}`]);
+  });
+
+  it('says whether a failed run left an unfinished fence', async () => {
+    const { shown } = await fenced();
+    if (!shown) throw new Error('a fence has something to show');
+    const failed = { ...shown, ends: shown.ends.map((end) => ({ ...end, outcome: 'failed' as const })) };
+    expect(titlesOf(failed)).toEqual(['Cloudfence could not finish the fence of']);
+    expect(titlesOf({ ...failed, fence: null })).toEqual(['Cloudfence could not fence']);
+  });
+});
+
 describe('the message for a chat', () => {
+  it('names the deleted pods, how long the fence took, and the command for details', async () => {
+    const { shown } = await fenced();
+    const [message] = shown ? announcementsOf(null, shown) : [];
+    expect(message?.texts.chat.split('\n').slice(2)).toEqual([
+      'Deleted pods: default/db-0.',
+      expect.stringMatching(/^From the proof to the end of the fence: \d+\.\d s\.$/),
+      `Machine i-00000000000000001 in eu-west-1a. Details: cloudfence report ${shown?.id}`,
+    ]);
+  });
+
   const textOf = async (paused: string) => {
     const { incident } = await record(stopped(), wentOff, null, { policy: { paused } });
     const [message] = incident ? announcementsOf(null, incident) : [];

@@ -113,7 +113,13 @@ describe('the page of several incidents', () => {
   });
 
   it('says so if nothing happened', () => {
-    expect(wordsOf(reportPage(reportOf([])))).toContain('Nothing was fenced, refused, or seen in shadow mode');
+    for (const shadow of [false, true]) {
+      const report = reportOf([], { wanted: { target: null, since: null, shadow } });
+      for (const text of [wordsOf(reportPage(report)), reportMarkdown(report)]) {
+        expect(text).toContain('Nothing was fenced, refused, or seen in shadow mode');
+        expect(text).not.toContain('was not observed');
+      }
+    }
   });
 });
 

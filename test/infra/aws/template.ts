@@ -293,7 +293,7 @@ export const describeTemplate = (made: () => Made): void => {
     });
 
     it('alarms notify the topic, if there is one', () => {
-      expect(Object.keys(ofType(made().usual, 'AWS::CloudWatch::Alarm'))).toHaveLength(14);
+      expect(Object.keys(ofType(made().usual, 'AWS::CloudWatch::Alarm'))).toHaveLength(15);
       for (const alarm of Object.values(ofType(made().usual, 'AWS::CloudWatch::Alarm')))
         expect(alarm).toMatchObject({ AlarmActions: [], OKActions: [] });
       for (const alarm of Object.values(ofType(made().other, 'AWS::CloudWatch::Alarm')))
@@ -323,6 +323,11 @@ export const describeTemplate = (made: () => Made): void => {
         Threshold: 0,
         TreatMissingData: 'notBreaching',
       });
+      for (const alarm of ['CapReachedAlarm', 'ClusterUnreachableAlarm']) {
+        const inTurn = { DatapointsToAlarm: 1 };
+        expect(propertiesOf(made().usual, alarm)).toMatchObject({ Period: 60, EvaluationPeriods: 5, ...inTurn });
+        expect(propertiesOf(made().other, alarm)).toMatchObject({ Period: 180, EvaluationPeriods: 3, ...inTurn });
+      }
       expect(propertiesOf(made().usual, 'FailuresAlarm')).toMatchObject({
         MetricName: metricNames.outcomes,
         Dimensions: [{ Name: dimensionNames.outcome, Value: 'failed' }],
@@ -332,6 +337,7 @@ export const describeTemplate = (made: () => Made): void => {
       for (const [alarm, metric] of [
         ['FencedForADayAlarm', metricNames.fencedForADay],
         ['ReleaseOverdueAlarm', metricNames.releaseOverdue],
+        ['StoppingTooLongAlarm', metricNames.stoppingTooLong],
       ] as const)
         expect(propertiesOf(made().usual, alarm)).toMatchObject({
           Namespace: 'Cloudfence/prod',

@@ -106,13 +106,15 @@ describe('the alerts', () => {
       'fenced-for-a-day',
       'given-up',
       'release-overdue',
+      'stopping-too-long',
       'sweep-missing',
     ]);
     expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(
       `line.${metricNames.deadNodeUnfenced}`,
     );
     expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(`line.${metricNames.capReached}`);
-    for (const metric of [metricNames.clusterUnreachable, metricNames.fencedForADay, metricNames.releaseOverdue])
+    const { clusterUnreachable, fencedForADay, releaseOverdue, stoppingTooLong } = metricNames;
+    for (const metric of [clusterUnreachable, fencedForADay, releaseOverdue, stoppingTooLong])
       expect(JSON.stringify(ofType(usual, 'Insights/scheduledQueryRules'))).toContain(`line.${metric}`);
   });
 
@@ -125,17 +127,43 @@ describe('the alerts', () => {
     ['6m', 1, 'PT3H'],
     ['60m', 1, 'PT3H'],
   ])(
-    'with a sweep every %s, report a machine that %i sweeps found dead and unfenced',
-    (sweepEvery, threshold, windowSize) => {
+    'with a sweep every %s, report a machine that the last %i sweeps in a row found dead and unfenced',
+    (sweepEvery, sweeps, windowSize) => {
       const unfenced = ofType(placedFor('prod', { ...plain, sweepEvery }), 'Insights/scheduledQueryRules').find(
         ({ name }) => name.endsWith('unfenced'),
       );
       expect(unfenced?.properties).toMatchObject({
         windowSize,
-        criteria: { allOf: [{ operator: 'GreaterThanOrEqual', threshold }] },
+        criteria: {
+          allOf: [
+            {
+              query: expect.stringMatching(
+                new RegExp(`top ${sweeps} by TimeGenerated .*where sweeps == ${sweeps} and counted == ${sweeps}$`),
+              ),
+              operator: 'GreaterThan',
+              threshold: 0,
+            },
+          ],
+        },
       });
     },
   );
+
+  it.each([
+    ['1m', 'PT5M'],
+    ['2m', 'PT5M'],
+    ['3m', 'PT15M'],
+    ['15m', 'PT30M'],
+    ['30m', 'PT1H'],
+    ['60m', 'PT3H'],
+  ])('with a sweep every %s, look for the cap and for silent clusters in a window of %s', (sweepEvery, windowSize) => {
+    const rules = ofType(placedFor('prod', { ...plain, sweepEvery }), 'Insights/scheduledQueryRules');
+    for (const name of ['cap-reached', 'cluster-unreachable'])
+      expect(rules.find((rule) => rule.name.endsWith(name))?.properties).toMatchObject({
+        windowSize,
+        evaluationFrequency: 'PT5M',
+      });
+  });
 
   it('query one table each, and do not fire for an empty table', () => {
     for (const { name, properties } of ofType(usual, 'Insights/scheduledQueryRules')) {

@@ -59,6 +59,7 @@ describe('a deployment', () => {
         'failures',
         'fenced-for-a-day',
         'release-overdue',
+        'stopping-too-long',
         'oldest-message',
         'sweep-missing',
       ]),
@@ -90,6 +91,7 @@ describe('a deployment', () => {
     ['cluster-unreachable', 'COMPARISON_GT 0 in 300s', /user\/cloudfence-prod-ClusterUnreachable"/],
     ['fenced-for-a-day', 'COMPARISON_GT 0 in 180s', /user\/cloudfence-prod-FencedForADay"/],
     ['release-overdue', 'COMPARISON_GT 0 in 180s', /user\/cloudfence-prod-ReleaseOverdue"/],
+    ['stopping-too-long', 'COMPARISON_GT 0 in 180s', /user\/cloudfence-prod-StoppingTooLong"/],
     ['dead-node-unfenced', 'COMPARISON_GT 4 in 360s', /user\/cloudfence-prod-DeadNodeUnfenced"/],
   ])('%s fires at %s, and not without data', async (name, asked, filter) => {
     await deploy();
@@ -122,6 +124,14 @@ describe('a deployment', () => {
       expect([alarm('dead-node-unfenced').asked, alarm('sweep-missing').asked]).toEqual([unfenced, missing]);
     },
   );
+
+  it.each([
+    ['1m', 'COMPARISON_GT 0 in 300s'],
+    ['60m', 'COMPARISON_GT 0 in 10800s'],
+  ])('with a sweep every %s, an alarm does not end between two sweeps', async (sweepEvery, asked) => {
+    await deploy({ sweepEvery });
+    expect([alarm('cap-reached').asked, alarm('cluster-unreachable').asked]).toEqual([asked, asked]);
+  });
 
   it('notifies the channels that the parameters name, and stops to notify removed channels', async () => {
     const channel = `projects/${PROJECT}/notificationChannels/42`;
