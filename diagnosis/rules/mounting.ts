@@ -112,9 +112,7 @@ export const kubeletStuck: CauseRule = (situation) => {
     proof: [
       ...(node ? [`volumesAttached of ${node.name} ${listed ? 'lists' : 'does not list'} the volume`] : []),
       ...(pod.changesOwnership
-        ? [
-            'the pod sets fsGroup without fsGroupChangePolicy: if the volume has many files, this alone takes a long time',
-          ]
+        ? ['the pod sets fsGroup without fsGroupChangePolicy: with many files, this alone takes a long time']
         : []),
     ],
     waits: `${nameOf(pod)} ← ${listed ? `the kubelet of ${target.nodeName}` : 'attach-detach controller'}.`,

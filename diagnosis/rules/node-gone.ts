@@ -124,8 +124,8 @@ const former = (location: NodeLocation, situation: Situation, facts: MachineFact
       ...(isOff
         ? fenceAdvice(facts.machine)
         : [`stop ${facts.machine} in its cloud, then: cloudfence fence ${facts.machine}`]),
-      `do not delete the VolumeAttachment: its attacher would send the detach to ${machine ?? 'the new machine'}, and ` +
-        'the disk would stay attached',
+      `do not delete the VolumeAttachment: its attacher would send the detach to ` +
+        `${machine ?? 'the new machine'}, and the disk would stay attached`,
     ],
   });
 };

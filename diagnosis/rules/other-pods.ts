@@ -153,8 +153,8 @@ const notUnmounted = (situation: Situation, location: NodeLocation, other: PodVi
       proof,
       waits,
       next: [
-        'start the server again, or repair its network: the unmount then ends by itself. Other pods of the Node with the same server ' +
-          'are slow, too',
+        'start the server again, or repair its network: the unmount then ends by itself. Other pods of the Node with ' +
+          'the same server are slow, too',
         `if it never comes back: drain and reboot ${location.nodeName}`,
       ],
     });

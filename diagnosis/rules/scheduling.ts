@@ -51,12 +51,15 @@ const keepOn = (homes: readonly NodeLocation[], hosts: string): readonly string[
   `keep the claim: its data is on ${hosts}`,
 ];
 
+/** The data of a local volume. */
+const NOTHING_MOVES_IT = 'Neither Kubernetes, nor the cloud, nor Cloudfence can move its data';
+
 /** The volume cannot move to another Node. The state of its Node decides whether the data is out of reach. */
 const pinned = (situation: Situation, volume: VolumeView) => {
   const { pod, homes, now } = situation;
   const hosts = volume.hosts.join(', ');
   const there = homes.filter((location) => location.node === 'unread' || isHealthy(location, now));
-  const only = `${volume.name} exists only on ${hosts}. Neither Kubernetes, nor the cloud, nor Cloudfence can move its data`;
+  const only = `${volume.name} exists only on ${hosts}. ${NOTHING_MOVES_IT}`;
   return cause('local-volume', 'proved', 'by-person', {
     says: there.length === 0 ? `${only}.` : `${only}. Something else prevents the pod from running on that Node.`,
     proof: [
@@ -82,7 +85,7 @@ export const pinnedToMachineOff: CauseRule = (situation) => {
   return cause('local-volume', 'proved', 'by-person', {
     says:
       `${volume.name} exists only on ${volume.hosts.join(', ')}, and the machine of ${target.nodeName} is ` +
-      'off. Neither Kubernetes, nor the cloud, nor Cloudfence can move its data.',
+      `off. ${NOTHING_MOVES_IT}.`,
     proof: [
       `its node affinity names ${volume.hosts.join(', ')}`,
       describeKubelet(target, now),

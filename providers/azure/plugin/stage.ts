@@ -127,7 +127,9 @@ const access = (cluster: SeenCluster, clusters: readonly SeenCluster[]): StageAc
       : 'names in the kubeconfig and on the Nodes';
   return {
     entry: { aks: { cluster: cluster.kubeconfigCluster, resourceGroup: resourceGroup ?? 'unknown-resource-group' } },
-    says: `AKS with Entra ID, by the ${by}. Without Entra ID, use \`keyVault\` (docs/azure.md, "How to give access to a cluster")`,
+    says:
+      `AKS with Entra ID, by the ${by}. Without Entra ID, use \`keyVault\` (docs/azure.md, ` +
+      '"How to give access to a cluster")',
     managed: 'AKS',
   };
 };
