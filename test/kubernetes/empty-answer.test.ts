@@ -13,6 +13,8 @@ const bodies = [
   '[]',
   '{"items":[]}',
   '{"kind":"Status","apiVersion":"v1","metadata":{}}',
+  '{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":""},"items":[]}',
+  '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":""}}',
   '{"__proto__":{"items":[]}}',
   '""',
 ];

@@ -16,9 +16,9 @@ const rotating = async (server = 'https://first') => {
   const clock = { now: 1_000_000 };
   const users: Record<string, { name: string; rules: 'all' }> = { first: { name: 'us', rules: 'all' } };
   const api = apiServerOf({ store: storeOf(emptyCluster()), now: () => clock.now, users });
-  const secret = { token: 'first', server, read: 0, reading: async (): Promise<void> => undefined };
+  const secret = { token: 'first', server, read: 0, closed: 0, reading: async (): Promise<void> => undefined };
   const asked: string[] = [];
-  const answersAt = { host: new URL(server).host };
+  const answersAt = { host: new URL(server).host, later: async (): Promise<void> => undefined };
   const open = async () => {
     secret.read += 1;
     await secret.reading();
@@ -29,9 +29,11 @@ const rotating = async (server = 'https://first') => {
       const { host, href } = new URL(request.getUrl());
       asked.push(href);
       if (host !== answersAt.host) throw new Error(`connect ECONNREFUSED ${host}`);
-      return wire.send(request, permit);
+      const answer = await wire.send(request, permit);
+      await answersAt.later();
+      return answer;
     };
-    return { ...wire, server: secret.server, send };
+    return { ...wire, server: secret.server, send, close: async () => void (secret.closed += 1) };
   };
   const never = () => new AbortController().signal;
   const late = { signal: new AbortController() };
@@ -164,6 +166,24 @@ describe('credentials from a secret', () => {
     await Promise.all([ask(), ask(), ask()]);
     expect(secret.read).toBe(3);
   });
+});
+
+it('an answer to old credentials that arrives after the new ones is not the last word', async () => {
+  const { ask, secret, clock, rotate, answersAt } = await rotating();
+  clock.now += 60_000;
+  rotate('second');
+  secret.token = 'second';
+  const held = Promise.withResolvers<void>();
+  answersAt.later = async () => {
+    answersAt.later = async () => undefined;
+    await held.promise;
+  };
+  const slow = ask();
+  await new Promise(setImmediate);
+  expect(await ask()).toBeNull();
+  held.resolve();
+  expect(await slow).toBeNull();
+  expect([secret.read, secret.closed]).toEqual([2, 1]);
 });
 
 describe('the address of an API server in a secret', () => {

@@ -134,6 +134,31 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     expect((await look(machine, null)).pods).toMatchObject([{ uid: user.uid }]);
   });
 
+  it('counts nothing that the record of another machine names', async () => {
+    const [machine, node] = [fresh('i'), fresh('node')];
+    const user = await makePod(harness(), node, usingClaim(await attached(machine, node)));
+    const { name, uid } = await makePod(harness(), node);
+    const record = recordFor({ name: node, uid: 'u', resourceVersion: '1' }, 'i-another', {
+      pods: [{ namespace: 'default', name, uid }],
+    });
+    expect((await look(machine, null, { remembered: record })).pods).toMatchObject([{ uid: user.uid }]);
+  });
+
+  it('looks under all former names, and only under the name in the record for what the record names', async () => {
+    const [machine, first, handle, later] = [fresh('i'), fresh('node'), fresh('vol'), fresh('vol')];
+    const { name: taken } = await makeNode(harness());
+    await attached(machine, taken, later);
+    const volumes = [{ driver: DRIVER, handle, persistentVolume: null, attachment: nameOn(handle, first) }];
+    const remembered = recordFor({ name: first, uid: 'u', resourceVersion: '1' }, machine, { volumes });
+    const facts = await look(machine, null, { remembered });
+    expect(facts.volumes.map((volume) => [volume.handle, volume.attachmentName])).toEqual([
+      [handle, nameOn(handle, first)],
+      [later, nameOn(later, taken)],
+    ]);
+    // One of the names is in use again, so no attachment may be deleted.
+    expect(facts).toMatchObject({ node: null, nodeName: first, nameTaken: true });
+  });
+
   it.each([
     ['yes, if the Lease was renewed 39 s ago', (node: string) => renewed(node, 39_000), true],
     ['no, if the Lease is dated ahead', (node: string) => renewed(node, -90_000), true],

@@ -311,19 +311,38 @@ it('is returned after a failure', async () => {
   expect(await deliver(install, entryOf(world))).toEqual({ status: 503 });
 });
 
-it('a message is a dead letter with its reason at the last delivery, before Pub/Sub makes it one without', async () => {
-  const { world, install } = stage();
-  install.outage.compute = true;
-  const pushed = pushOf(keys, entryOf(world));
-  const receive = (deliveryAttempt: number) =>
-    onEvent(async () => install.dependencies)(
-      { ...pushed, body: { ...Object(pushed.body), deliveryAttempt } },
-      install.limit(),
-    );
-  expect(await receive(19)).toEqual({ status: 503 });
-  expect(install.published).toEqual([]);
-  expect(await receive(20)).toEqual({ status: 204 });
-  expect(install.published).toMatchObject([
-    { topic: 'dead-letters', attributes: { reason: expect.stringMatching(/^the message failed 20 times: /) } },
-  ]);
+describe('a message that fails each time', () => {
+  /** The answer to a delivery of this text. */
+  const receiver = (install: GcpInstall, text: unknown) => {
+    const pushed = pushOf(keys, text);
+    return (deliveryAttempt: number) =>
+      onEvent(async () => install.dependencies)(
+        { ...pushed, body: { ...Object(pushed.body), deliveryAttempt } },
+        install.limit(),
+      );
+  };
+
+  it('is a dead letter with its reason at the last delivery, before Pub/Sub makes it one without', async () => {
+    const { world, install } = stage();
+    install.outage.compute = true;
+    const receive = receiver(install, entryOf(world));
+    expect(await receive(19)).toEqual({ status: 503 });
+    expect(install.published).toEqual([]);
+    expect(await receive(20)).toEqual({ status: 204 });
+    expect(install.published).toMatchObject([
+      { topic: 'dead-letters', attributes: { reason: expect.stringMatching(/^the message failed 20 times: /) } },
+    ]);
+  });
+
+  it('is returned at that delivery if it is a waiting message, because its early deliveries count, too', async () => {
+    const { world, install } = stage((world, holder) => shutdownTakes(world, holder, 60_000));
+    await deliver(install, entryOf(world));
+    const [waiting] = install.published;
+    world.advance(MINUTE);
+    install.outage.compute = true;
+    const receive = receiver(install, waiting?.text);
+    expect(await receive(20)).toEqual({ status: 503 });
+    expect(await receive(99)).toEqual({ status: 503 });
+    expect(install.published).toEqual([waiting]);
+  });
 });
