@@ -1,3 +1,4 @@
+import { quoteBeginning } from '../fencing/model/foreign-text.ts';
 import { InvalidConfiguration, InvalidInput } from '../fencing/model/errors.ts';
 import { shorten } from '../fencing/model/reason.ts';
 import { anyCloud } from './any-cloud.ts';
@@ -35,7 +36,9 @@ export const cloudNames: readonly string[] = Object.keys(clouds);
 const registered = async (name: string): Promise<CloudPlugin> => {
   const load = Object.hasOwn(clouds, name) ? clouds[name] : undefined;
   if (!load)
-    throw new InvalidConfiguration([`"${name}" is not a supported cloud: use one of ${cloudNames.join(', ')}`]);
+    throw new InvalidConfiguration([
+      `${quoteBeginning(name)} is not a supported cloud: use one of ${cloudNames.join(', ')}`,
+    ]);
   return load();
 };
 

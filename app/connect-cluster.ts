@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { nonEmptyText } from '../fencing/model/foreign-text.ts';
 import type { DiagnosisReading, ReadDriverFault, ReadClusterStanding } from '../diagnosis/ports.ts';
 import type { ReadAftermath } from '../incidents/watch.ts';
 import type { Cluster } from '../fencing/model/cluster.ts';
@@ -47,7 +48,7 @@ const SECRET_KEPT_FOR_MS = 10 * 60_000;
 const MANAGED_KEPT_FOR_MS = Infinity;
 
 /** The short form of a kubeconfig, for people who store the token of a service account. */
-const tokenAccess = z.strictObject({ server: z.url(), ca: z.string().min(1), token: z.string().min(1) });
+const tokenAccess = z.strictObject({ server: z.url(), ca: nonEmptyText, token: nonEmptyText });
 
 const linkFromTexts = (texts: readonly KubeConfigText[], context: string | null): Link => {
   const [only, second] = texts;

@@ -1,3 +1,4 @@
+import { quoteBeginning } from '../fencing/model/foreign-text.ts';
 import type { MachineFacts, MachineId } from '../fencing/model/machine.ts';
 import { CloudfenceError, InvalidConfiguration, InvalidInput, Unavailable } from '../fencing/model/errors.ts';
 import { pluralize, listSome } from '../fencing/model/reason.ts';
@@ -113,7 +114,7 @@ const cloudFor = (
   if (named) return named;
   if (wanted !== null)
     throw new InvalidInput(
-      `"${wanted}" is not a supported cloud: use one of ${plugins.map(({ name }) => name).join(', ')}`,
+      `${quoteBeginning(wanted)} is not a supported cloud: use one of ${plugins.map(({ name }) => name).join(', ')}`,
     );
   const [only, second] = [...new Set(found.flatMap((one) => cloudsOf(one, plugins)))];
   if (only && !second) return only;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nonEmptyText, quoteBeginning } from '../fencing/model/foreign-text.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { defaultPolicy, type Policy } from '../fencing/model/policy.ts';
 import { clusterEntrySchema } from '../providers/cluster-entries.ts';
@@ -28,7 +29,9 @@ export const durationSchema = duration.transform((text, context) => {
   if (ms !== null) return ms;
   context.addIssue({
     code: 'custom',
-    message: `"${text}" is not a duration: write a number and ms, s, m, h or d, such as 90s, and at most 365d`,
+    message:
+      `${quoteBeginning(text)} is not a duration: write a number and ms, s, m, h or d, such as 90s, ` +
+      'and at most 365d',
   });
   return z.NEVER;
 });
@@ -112,24 +115,24 @@ const duplicates = (names: readonly string[]): readonly string[] => [
 export const configurationSchema = z
   .strictObject({
     /** If left out, each machine's id determines its cloud. */
-    cloud: z.string().min(1).optional(),
+    cloud: nonEmptyText.optional(),
     region: z.string().regex(REGION_PATTERN, 'is not a region: write one such as eu-west-1').optional(),
     /** The reason why everything is paused. */
-    pause: z.string().min(1).optional(),
+    pause: nonEmptyText.optional(),
     /** Handles every event but begins no fence. It still removes what an earlier fence left. */
     shadow: z.boolean().default(false),
     policy,
     clusters: z.array(clusterEntrySchema).default([]),
     territories: z.array(territory).default([]),
     /** Where the CLI reads and stores incidents. Functions do not need it. */
-    incidents: z.string().min(1).optional(),
+    incidents: nonEmptyText.optional(),
   })
   .superRefine(({ clusters, territories }, context) => {
     for (const name of duplicates(clusters.map(({ name: one }) => one))) {
       context.addIssue({
         code: 'custom',
         path: ['clusters'],
-        message: `two clusters have the name "${name}": give each cluster its own name`,
+        message: `two clusters have the name ${quoteBeginning(name)}: give each cluster its own name`,
       });
     }
     for (const territory of duplicates(territories.map(({ account, region }) => `${account} ${region}`))) {
@@ -157,12 +160,12 @@ const issuesOfClosestMember = (issue: z.core.$ZodIssue): readonly z.core.$ZodIss
 };
 
 /**
- * Returns the message of an issue. Shortens an unknown key to its first word, because a longer key is a line without a
- * space after the colon, and the rest may be a token.
+ * Returns the message of an issue. Shortens an unknown key to its first letters, because the key may be a token, or a
+ * line with one that has no space after the colon.
  */
 const messageOf = (issue: z.core.$ZodIssue): string =>
   issue.code === 'unrecognized_keys'
-    ? `has unknown keys: ${issue.keys.map((key) => `"${/^[\w-]{0,40}/.exec(key)?.[0] ?? ''}"`).join(', ')}; ` +
+    ? `has unknown keys: ${issue.keys.map((key) => `"${/^[a-z_-]{0,20}/i.exec(key)?.[0] ?? ''}"`).join(', ')}; ` +
       'docs/configuration.md lists the known ones'
     : issue.message;
 

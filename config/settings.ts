@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { shorten } from '../fencing/model/reason.ts';
 import { type Environment, readEnvironment, readVariable } from './environment.ts';
-import { parseJsonOrNull } from '../fencing/model/json-text.ts';
+import { jsonOrNull, parseJsonOrNull } from '../fencing/model/json-text.ts';
 import { configurationFrom, configurationSchema, type Configuration, REGION_PATTERN } from './schema.ts';
 
 /** Options of the command line. They override the configuration file, and the file overrides the environment. */
@@ -58,7 +58,10 @@ export const loadFunctionSettings = async (): Promise<Configuration> => {
   const text = readVariable(SETTINGS);
   if (text === null) return loadSettings(readEnvironment());
   const json = parseJsonOrNull(text);
-  return JSON.stringify(json) === text ? configurationFrom(json, SETTINGS) : parseText(text, SETTINGS);
+  const written = jsonOrNull(json);
+  if (written === null)
+    throw new InvalidConfiguration([`${SETTINGS}: is nested too deeply: write it as in docs/configuration.md`]);
+  return written === text ? configurationFrom(json, SETTINGS) : parseText(text, SETTINGS);
 };
 
 /**

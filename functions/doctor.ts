@@ -1,5 +1,6 @@
 import { pluralize } from '../fencing/model/reason.ts';
 import { z } from 'zod';
+import { maxLength } from '../fencing/model/foreign-text.ts';
 import { searchPorts } from '../app/diagnose.ts';
 import { runDoctorChecks, runAccessChecks } from '../app/doctor.ts';
 import { listFences } from '../diagnosis/by-name.ts';
@@ -140,7 +141,7 @@ const MOST_NAMED = 20;
 
 const accessQuestion = z.strictObject({
   question: z.literal('access'),
-  machines: z.array(z.string().max(300)).max(MOST_NAMED),
+  machines: z.array(z.string().check(maxLength(300))).check(maxLength(MOST_NAMED)),
 });
 const accessAnswer = z.object({
   checks: z.array(checkSchema),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { minLength, nonEmptyText } from '../fencing/model/foreign-text.ts';
 import { searchPorts, releaseNamed } from '../app/diagnose.ts';
 import { machineNamed, refuseUnknownMachine } from '../diagnosis/by-name.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
@@ -22,7 +23,7 @@ export const fenceRequestFields = {
   dryRun: z.boolean().default(false),
   /** A person states that the machine is off. The configuration must allow it. */
   assertOff: z.boolean().default(false),
-  reason: z.string().min(1).optional(),
+  reason: nonEmptyText.optional(),
 };
 
 interface FenceRequest {
@@ -104,9 +105,9 @@ export const fenceOnRequest = async <Request extends FenceRequest>(
 
 const releaseRequest = z.strictObject({
   /** A Node, or an object that leads to its fence: a pod, a claim, a volume, or a machine. */
-  release: z.string().min(1),
+  release: nonEmptyText,
   /** What the person has checked, if they confirm that the machine has booted again. */
-  accept: z.string().trim().min(1).optional(),
+  accept: z.string().trim().check(minLength(1)).optional(),
   dryRun: z.boolean().default(false),
 });
 

@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { inspect } from 'node:util';
 import { z } from 'zod';
+import { maxLength, minLength } from '../fencing/model/foreign-text.ts';
 import { asCloudfenceError } from '../fencing/model/errors.ts';
 import type { IgnoredEvent, Fault, Hint, ParsedEvent } from '../fencing/model/cloud.ts';
 import type { Clock } from '../fencing/loop/ports.ts';
-import { parseJsonOrNull } from '../fencing/model/json-text.ts';
+import { jsonOrNull, parseJsonOrNull } from '../fencing/model/json-text.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { fenceRecord } from '../fencing/model/record.ts';
@@ -150,12 +151,12 @@ const LONGEST = 1_000;
 const lookAgain = z
   .object({
     cloudfence: z.literal('look-again'),
-    machine: z.string().min(1).max(LONGEST),
+    machine: z.string().check(minLength(1), maxLength(LONGEST)),
     /** How many times the item was sent again. */
     hops: z.int().min(1),
-    because: z.string().max(LONGEST),
-    event: z.string().max(LONGEST).nullable(),
-    says: z.string().max(LONGEST).nullable().default(null),
+    because: z.string().check(maxLength(LONGEST)),
+    event: z.string().check(maxLength(LONGEST)).nullable(),
+    says: z.string().check(maxLength(LONGEST)).nullable().default(null),
     eventAt: z.number().nullable(),
     /**
      * Information for people who find the message in the dead-letter queue. No run uses it, because anyone who can
@@ -184,12 +185,7 @@ const textOfBytes = (bytes: Uint8Array): string => {
 export const bodyText = (body: unknown): string => {
   if (typeof body === 'string') return body;
   if (body instanceof Uint8Array) return textOfBytes(body);
-  try {
-    return JSON.stringify(body) ?? '';
-  } catch (error) {
-    if (error instanceof RangeError) return inspect(body, { depth: MOST_LEVELS });
-    throw error;
-  }
+  return jsonOrNull(body) ?? inspect(body, { depth: MOST_LEVELS });
 };
 
 /** What the doctor sends through the deployed chain. */

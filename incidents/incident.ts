@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { nonEmptyText, encodePart } from '../fencing/model/foreign-text.ts';
 import { jsonTextSchema } from '../fencing/model/json-text.ts';
 
 /**
@@ -145,7 +146,7 @@ export const incidentSchema = z
     kind: z.literal('cloudfence/incident'),
     version: z.literal(1),
     /** The id of the fence. Without a record on a Node, an id that is derived from cluster, machine, and boot. */
-    id: z.string().min(1),
+    id: nonEmptyText,
     fence: z.string().nullable(),
     /**
      * - `refused`, `failed`: the last run ended like this, and no fence began
@@ -212,7 +213,7 @@ export const idWithoutFence = ({ cluster, machine, generation }: Named): string 
     .digest('hex')
     .slice(0, 16)}`;
 
-const part = (name: string | null): string => (name === null || name === '' ? '-' : encodeURIComponent(name));
+const part = (name: string | null): string => (name === null || name === '' ? '-' : encodePart(name));
 
 /** The names of all incidents begin with it. */
 export const INCIDENTS = 'incidents/';

@@ -1,3 +1,4 @@
+import { encodePart } from '../fencing/model/foreign-text.ts';
 import type { Policy } from '../fencing/model/policy.ts';
 import { type Incident, objectNameOf, parseIncident } from './incident.ts';
 import { endedWithoutFence, isOnlyPowerOff, joined, lastPowerOff } from './join.ts';
@@ -11,7 +12,7 @@ import { changeIncident, type IncidentKeeper, type ObjectStore, POWERED_OFF, sto
 
 /** The fence of a machine that was powered off has another boot's name on some clouds, so its note has none. */
 const powerOffNote = ({ cluster, machine }: Incident): string =>
-  `${POWERED_OFF}${encodeURIComponent(cluster ?? '-')}/${encodeURIComponent(machine)}`;
+  `${POWERED_OFF}${encodePart(cluster ?? '-')}/${encodePart(machine)}`;
 
 const readNote = async (name: string, { read }: ObjectStore, signal: AbortSignal): Promise<Incident | null> => {
   const stored = await read(name, signal);

@@ -1,3 +1,4 @@
+import { encodePart } from '../fencing/model/foreign-text.ts';
 import { z } from 'zod';
 import { InvalidInput, Unavailable } from '../fencing/model/errors.ts';
 import { jsonTextSchema } from '../fencing/model/json-text.ts';
@@ -96,7 +97,7 @@ const WATCHED = `${NOTES}watch/`;
 /** A note for each machine that was powered off and whose fence has not begun (see keep.ts). */
 export const POWERED_OFF = `${NOTES}powered-off/`;
 
-const unsentNote = ({ id }: Announcement): string => `${UNSENT}${encodeURIComponent(id)}`;
+const unsentNote = ({ id }: Announcement): string => `${UNSENT}${encodePart(id)}`;
 
 /** `since` and `next` are epoch ms. */
 const unsentSchema = jsonTextSchema.pipe(

@@ -11,6 +11,7 @@ import { isObjectName } from '../fencing/model/cluster-facts.ts';
 import type { StepResult } from '../fencing/model/cluster.ts';
 import { CloudfenceError, Unavailable } from '../fencing/model/errors.ts';
 import { z } from 'zod';
+import { nonEmptyText } from '../fencing/model/foreign-text.ts';
 import { limitPages } from '../transport/answers.ts';
 import type { Permit } from '../fencing/model/permit.ts';
 import { findApiException, isNotFound, isPreconditionFailed, toCloudfenceError, unreadableAnswer } from './errors.ts';
@@ -233,12 +234,12 @@ const kubernetesForm = z.union([
   z.object({ gitVersion: z.string() }),
   z.object({
     kind: z.string().endsWith('List'),
-    metadata: z.object({ resourceVersion: z.string().min(1) }),
+    metadata: z.object({ resourceVersion: nonEmptyText }),
     items: z.custom((items) => items === null || Array.isArray(items)),
   }),
   z.object({
     kind: z.string().regex(/(?<!List)$/),
-    metadata: z.object({ resourceVersion: z.string().min(1) }),
+    metadata: z.object({ resourceVersion: nonEmptyText }),
   }),
 ]);
 

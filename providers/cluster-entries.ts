@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { minLength, nonEmptyText } from '../fencing/model/foreign-text.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 
 /**
@@ -6,30 +7,38 @@ import { InvalidConfiguration } from '../fencing/model/errors.ts';
  * the access.
  */
 
-const name = z.string().min(1);
-const context = z.string().min(1).optional();
+/**
+ * Every log line and many messages contain the name. A text with several lines, or with a brace or a quote, may be a
+ * kubeconfig in the wrong place.
+ */
+const NAME = /^[^\n\r\u2028\u2029{}"]{1,200}$/;
+const name = z.string().regex(NAME, {
+  error: 'is not a name: write one line of at most 200 characters, without braces and double quotes',
+  abort: true,
+});
+const context = z.string().check(minLength(1)).optional();
 
 const kubeconfigCluster = z.strictObject({
   name,
   /** The path of a file, several paths as in KUBECONFIG, or the kubeconfig itself. */
-  kubeconfig: z.string().min(1),
+  kubeconfig: nonEmptyText,
   context,
 });
 
 /** A kubeconfig, or {server, ca, token}, in a Secrets Manager secret or an SSM SecureString. */
-const secretCluster = z.strictObject({ name, secret: z.string().min(1), context });
-const parameterCluster = z.strictObject({ name, parameter: z.string().min(1), context });
+const secretCluster = z.strictObject({ name, secret: nonEmptyText, context });
+const parameterCluster = z.strictObject({ name, parameter: nonEmptyText, context });
 
 const eksCluster = z.strictObject({
   name,
-  eks: z.strictObject({ cluster: z.string().min(1).optional(), region: z.string().min(1).optional() }),
+  eks: z.strictObject({ cluster: nonEmptyText.optional(), region: nonEmptyText.optional() }),
 });
 
 /** An AKS cluster with Entra ID. Without a subscription, the subscription of the machines is used. */
 const aksCluster = z.strictObject({
   name,
   aks: z.strictObject({
-    cluster: z.string().min(1).optional(),
+    cluster: nonEmptyText.optional(),
     resourceGroup: z.string().regex(/^[-\w.()]*[-\w()]$/, 'is not the name of a resource group'),
     subscription: z.guid('is not a subscription id').optional(),
   }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nonEmptyText, encodePart } from '../fencing/model/foreign-text.ts';
 import type { ObjectStore } from '../incidents/store.ts';
 import { Unavailable } from '../fencing/model/errors.ts';
 import { requireSuccess, type HttpCall, type SendCall } from '../transport/answers.ts';
@@ -30,7 +31,7 @@ export interface ObjectDialect {
 const CONFLICTS: ReadonlySet<number> = new Set([404, 409, 412]);
 
 const urlOf = ({ bucket }: ObjectDialect, name: string): string =>
-  `${bucket}/${name.split('/').map(encodeURIComponent).join('/')}`;
+  `${bucket}/${name.split('/').map(encodePart).join('/')}`;
 
 const createRemoval =
   (send: SendCall, dialect: ObjectDialect): ObjectStore['remove'] =>
@@ -116,7 +117,7 @@ const s3Page = z
   .object({
     Contents: z.array(z.object({ Key: z.string(), LastModified: z.string() })).default([]),
     IsTruncated: z.enum(['true', 'false']),
-    NextContinuationToken: z.string().min(1).optional(),
+    NextContinuationToken: nonEmptyText.optional(),
   })
   .refine(({ IsTruncated: cut, NextContinuationToken: token }) => cut === 'false' || token !== undefined)
   .transform(({ Contents, IsTruncated: cut, NextContinuationToken: token = null }) => ({

@@ -1,3 +1,4 @@
+import { encodePart } from '../fencing/model/foreign-text.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { Incident } from '../incidents/incident.ts';
 import type { DamagedObject, IncidentObject } from '../incidents/source.ts';
@@ -37,7 +38,7 @@ const isNamed = (object: string, target: string): boolean =>
     .replace(/\.json$/, '')
     .split('/')
     .slice(-2)
-    .includes(encodeURIComponent(target));
+    .includes(encodePart(target));
 
 const isNewEnough = ({ written }: IncidentObject, since: number | null): boolean =>
   since === null || written === null || written >= since;

@@ -57,7 +57,7 @@ export const describeNetworkError = (caught: unknown, asked: string | null = nul
 };
 
 /** JavaScript's own errors. A library throws them when it cannot read an answer, and quotes the answer. */
-const RAW: ReadonlySet<string> = new Set(['RangeError', 'ReferenceError', 'SyntaxError', 'TypeError']);
+const RAW: ReadonlySet<string> = new Set(['RangeError', 'ReferenceError', 'SyntaxError', 'TypeError', 'URIError']);
 
 /**
  * Returns whether a library failed to read an answer. Its message quotes the answer, which may be any page, so it must

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nonEmptyText } from './foreign-text.ts';
 import { jsonTextSchema } from './json-text.ts';
 
 /** Where the out-of-service taint of a fence came from. Cloudfence only removes its own taint. */
@@ -24,7 +25,7 @@ const namedVolume = z
 export const fenceRecord = z
   .object({
     version: z.literal(1),
-    fence: z.string().min(1),
+    fence: nonEmptyText,
     /**
      * The phase of the fence:
      * - `fencing`: the out-of-service taint is set and still needed
@@ -34,7 +35,7 @@ export const fenceRecord = z
      */
     phase: z.enum(['fencing', 'fenced', 'lifted', 'releasing']),
     cloud: z.string(),
-    machine: z.string().min(1),
+    machine: nonEmptyText,
     generation: z.string().nullable(),
     /** Operations on the machine also change this generation, so it does not distinguish boots. */
     generationDrifts: z.boolean().optional(),

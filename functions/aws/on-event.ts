@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { minLength, nonEmptyText } from '../../fencing/model/foreign-text.ts';
 import { readHints } from '../../providers/aws/events/read-hints.ts';
 import { processItems, type TimeLimit } from '../invocation.ts';
 import { handleManualReplay, type ManualRunResult } from '../manual-run.ts';
@@ -108,13 +109,13 @@ const postpone = async (
 const sqsRecord = z.looseObject({
   messageId: z.string(),
   body: z.string(),
-  receiptHandle: z.string().min(1).nullable().catch(null),
+  receiptHandle: nonEmptyText.nullable().catch(null),
   attributes: z
     .object({ ApproximateReceiveCount: z.coerce.number().int().min(1) })
     .catch({ ApproximateReceiveCount: 1 }),
 });
 /** Fields next to `Records` apply to every record. */
-const sqsBatch = z.looseObject({ Records: z.array(sqsRecord).min(1) });
+const sqsBatch = z.looseObject({ Records: z.array(sqsRecord).check(minLength(1)) });
 
 export const messagesIn = (event: unknown): readonly Received[] => {
   const batch = sqsBatch.safeParse(event);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { minLength, nonEmptyText } from '../../fencing/model/foreign-text.ts';
 import { Refused } from '../../fencing/model/errors.ts';
 import { describeFunctionFailure } from '../serverless/deployer.ts';
 import { type Arm, errorFromResponse, isSuccess } from './arm.ts';
@@ -15,7 +16,7 @@ const site = z.object({
   tags: z.record(z.string(), z.string()).nullish(),
   properties: z.object({
     state: z.string().default('unknown'),
-    defaultHostName: z.string().min(1),
+    defaultHostName: nonEmptyText,
     hostNameSslStates: z.array(z.object({ name: z.string(), hostType: z.string() })).default([]),
   }),
 });
@@ -107,7 +108,7 @@ export const invokeFunction = async (arm: Arm, install: Install, name: string, p
   });
 };
 
-const table = z.object({ tables: z.array(z.object({ rows: z.array(z.array(z.unknown())) })).min(1) });
+const table = z.object({ tables: z.array(z.object({ rows: z.array(z.array(z.unknown())) })).check(minLength(1)) });
 
 const workspace = z.object({ properties: z.object({ customerId: z.string() }) });
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { nonEmptyText } from '../../fencing/model/foreign-text.ts';
 import { Refused, PermissionDenied, Unavailable } from '../../fencing/model/errors.ts';
 import type { Deployer, PackagedFunction, ReportProgress } from '../serverless/deployer.ts';
 import { type Arm, errorFromResponse } from './arm.ts';
@@ -159,7 +160,7 @@ const untilPublished = async (arm: Arm, scmHost: string, id: string): Promise<vo
 
 const publishOnce = async (arm: Arm, scmHost: string, zip: Buffer): Promise<void> => {
   const { body } = await arm.call({ method: 'POST', path: `https://${scmHost}/api/publish`, body: zip });
-  await untilPublished(arm, scmHost, z.string().min(1).parse(body));
+  await untilPublished(arm, scmHost, nonEmptyText.parse(body));
 };
 
 /**

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { minLength } from '../../fencing/model/foreign-text.ts';
 import { durationSchema } from '../../config/schema.ts';
 import type { RawParameters } from '../serverless/deployer.ts';
 import * as install from '../serverless/deployer.ts';
@@ -173,7 +174,7 @@ const WHICH_GROUPS =
   'list the resource groups with the machines and disks that Cloudfence may read and change (for AKS, the node ' +
   `resource group), or write ${WHOLE_SUBSCRIPTION}`;
 
-const resourceGroups = z.union([z.literal(WHOLE_SUBSCRIPTION), z.array(group).min(1, WHICH_GROUPS)], {
+const resourceGroups = z.union([z.literal(WHOLE_SUBSCRIPTION), z.array(group).check(minLength(1, WHICH_GROUPS))], {
   error: WHICH_GROUPS,
 });
 

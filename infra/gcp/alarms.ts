@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nonEmptyText } from '../../fencing/model/foreign-text.ts';
 import type { ReportProgress } from '../serverless/deployer.ts';
 import { type Api, type ApiCall, errorFromResponse, isSuccess, retryUntilFinal } from './api.ts';
 import { hasAllWanted } from './ensure.ts';
@@ -11,7 +12,7 @@ import { alertPolicies, type AlertPolicy } from './monitoring.ts';
  */
 
 const existingPolicy = z.looseObject({
-  name: z.string().min(1),
+  name: nonEmptyText,
   displayName: z.string().default(''),
   userLabels: z.record(z.string(), z.string()).default({}),
 });

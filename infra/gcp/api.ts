@@ -1,5 +1,6 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
+import { nonEmptyText } from '../../fencing/model/foreign-text.ts';
 import { type CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { describeFunctionFailure } from '../serverless/deployer.ts';
 
@@ -179,7 +180,7 @@ const invoke = async (auth: GoogleAuth, url: string, audience: string, payload: 
 
 const BETWEEN_MS = 2_000;
 const operation = z.object({
-  name: z.string().min(1),
+  name: nonEmptyText,
   done: z.boolean().default(false),
   error: z.object({ message: z.string() }).optional(),
 });

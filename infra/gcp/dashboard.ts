@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nonEmptyText } from '../../fencing/model/foreign-text.ts';
 import { dimensionNames } from '../../functions/metrics.ts';
 import type { ReportProgress } from '../serverless/deployer.ts';
 import { cloudPanels, type Panel, panels, type Series } from '../serverless/panels.ts';
@@ -13,7 +14,7 @@ import { ofFunctions, subscriptionMetricFilter, ONLY_ERRORS } from './monitoring
  */
 
 const existingDashboard = z.looseObject({
-  name: z.string().min(1),
+  name: nonEmptyText,
   etag: z.string().optional(),
   labels: z.record(z.string(), z.string()).default({}),
 });

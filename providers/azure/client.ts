@@ -1,6 +1,7 @@
 import { Agent } from 'node:http';
 import { ComputeManagementClient, type ComputeManagementClientOptionalParams } from '@azure/arm-compute';
 import { z } from 'zod';
+import { nonEmptyText } from '../../fencing/model/foreign-text.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import type { DiskId, MachineId } from '../../fencing/model/machine.ts';
@@ -163,7 +164,7 @@ export const endsWithinTimeout: Policy = {
 /**
  * https://learn.microsoft.com/azure/azure-resource-manager/management/azure-services-resource-providers#error-response
  */
-const armError = z.object({ error: z.object({ code: z.string().min(1), message: z.string() }) });
+const armError = z.object({ error: z.object({ code: nonEmptyText, message: z.string() }) });
 
 /**
  * Removes the body of an error that does not have ARM's format. The SDK uses the `code` of any answer. An answer in

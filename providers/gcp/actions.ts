@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nonEmptyText } from '../../fencing/model/foreign-text.ts';
 import {
   type CloudfenceError,
   PermissionDenied,
@@ -174,7 +175,7 @@ const explained = async (
  */
 
 const operation = z.object({
-  name: z.string().min(1),
+  name: nonEmptyText,
   status: z.string(),
   error: z.object({ errors: z.array(z.object({ code: z.string().nullish() })).nullish() }).nullish(),
   httpErrorStatusCode: z.number().nullish(),

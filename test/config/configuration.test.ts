@@ -66,6 +66,13 @@ clusters:
       'clusters: [{ name: a, kubeconfig: x }, { name: a, kubeconfig: y }]',
       /two clusters have the name "a"/,
     ],
+    [
+      'a name of several lines',
+      'clusters: [{ name: "a\\nb", kubeconfig: x }]',
+      /clusters\.0\.name: is not a name: write/,
+    ],
+    ['a kubeconfig as a name', `clusters: [{ name: '{"token":"t"}', kubeconfig: x }]`, /is not a name/],
+    ['a name of more than 200 characters', `clusters: [{ name: ${'a'.repeat(201)}, kubeconfig: x }]`, /is not a name/],
     ['a file that is not YAML', 'policy: {', /cf\.yaml/],
     ['a list instead of a mapping', '- a', /expected object/],
   ])('refuses %s', (_, text, words) => expect(faultsOf(text).join('\n')).toMatch(words));

@@ -34,6 +34,13 @@ it('rejects settings in which a person has written a key twice, because the last
   await expect(loadFunctionSettings()).rejects.toThrow(/the key is there twice/);
 });
 
+it('rejects settings that are nested too deeply to serialize', async () => {
+  withVariables({ CLOUDFENCE_SETTINGS: `{"clusters":${'['.repeat(100_000)}${']'.repeat(100_000)}}` });
+  const error: unknown = await loadFunctionSettings().catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(InvalidConfiguration);
+  expect(String(error)).toMatch(/nested too deeply: .*docs\/configuration\.md/);
+});
+
 it('the region of a function becomes part of a host name, so it has to be a region', async () => {
   withVariables({ CLOUDFENCE_SETTINGS: '{"region":"x.example/"}' });
   await expect(loadFunctionSettings()).rejects.toThrow(/at region: is not a region/);

@@ -51,6 +51,20 @@ describe('the webhook', () => {
     expect(diskIn(world, disk)?.attachments[0]?.machine).toBe(spare);
   });
 
+  it('queues a CloudEvent in binary mode with too many levels, and it becomes a dead letter', async () => {
+    const { world, install } = off();
+    const { data: _data, ...attributes } = cloudEvent('x');
+    const headers = Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`ce-${name}`, value]));
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+    expect(await webhook(install.getDependencies)(post(deep, { headers }), install.context)).toMatchObject({
+      status: 202,
+    });
+    const sent = takeAll(install);
+    expect(sent.map((text) => text.includes(deep))).toEqual([true]);
+    await drainQueue(world, install, ...sent);
+    expect(install.queues['dead-letters']).toHaveLength(1);
+  });
+
   it('answers the handshakes of both schemas, and queues neither', async () => {
     const { install } = off();
     const answer = await webhook(install.getDependencies)(

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { linkFromText } from '../../app/connect-cluster.ts';
 import { parseConfiguration } from '../../config/configuration-text.ts';
+import { configurationFrom } from '../../config/schema.ts';
 import { ClusterUnavailable, InvalidConfiguration, InvalidInput } from '../../fencing/model/errors.ts';
+import { readHints as readAwsHints } from '../../providers/aws/events/read-hints.ts';
+import { readHints as readAzureHints } from '../../providers/azure/events/read-hints.ts';
 import { toCloudfenceError as fromEc2 } from '../../providers/aws/errors.ts';
 import { toCloudfenceError as fromArm } from '../../providers/azure/errors.ts';
 
@@ -39,6 +42,32 @@ describe('the message of an error', () => {
 const ec2Error = (change: object): Error =>
   Object.assign(new Error('x'), { name: 'Gone', $metadata: { httpStatusCode: 400 }, ...change });
 
+describe('an event', () => {
+  const odd = { length: { toString: null } };
+
+  it.each([
+    [
+      'AWS',
+      () =>
+        readAwsHints({
+          source: 'aws.ec2',
+          'detail-type': 'AWS API Call via CloudTrail',
+          detail: { eventName: 'StopInstances', requestParameters: { instancesSet: { items: odd } } },
+        }),
+    ],
+    [
+      'Azure',
+      () =>
+        readAzureHints({
+          eventType: 'Microsoft.ResourceNotifications.Resources.CreatedOrUpdated',
+          data: { resourceInfo: { id: odd } },
+        }),
+    ],
+  ])('with an object without a primitive value as a length is not understood (%s)', (_, read) => {
+    expect(read()).toMatchObject({ hints: [], faults: [expect.anything()] });
+  });
+});
+
 describe('an answer of a cloud', () => {
   it('may contain two messages', () => {
     const error = fromEc2(ec2Error({ message: ['one', 'two'] }), 'ec2:DescribeVolumes');
@@ -67,6 +96,25 @@ describe('a configuration', () => {
   it('of megabytes is rejected before it is parsed', () => {
     const error = thrownBy(() => parseConfiguration('{]\n'.repeat(1_000_000), 'cf.yaml'));
     expect(String(error)).toContain('cf.yaml: has 3000000 characters');
+  });
+
+  const kubeconfig = 'apiVersion: v1\nkind: Config\nusers: [{ name: u, user: { token: secret-token } }]\n';
+
+  it.each([
+    ['the name of two clusters', { clusters: [1, 2].map(() => ({ name: kubeconfig, kubeconfig: 'x' })) }],
+    ['a duration', { policy: { fenceAfter: kubeconfig } }],
+    ['a key', { [kubeconfig]: 1, 's-1-secret-token': 2 }],
+  ])('with a kubeconfig as %s is rejected without its token', (_, settings) => {
+    const error = thrownBy(() => configurationFrom(settings, 'cf.yaml'));
+    expect(error).toBeInstanceOf(InvalidConfiguration);
+    expect(String(error)).not.toContain('secret-token');
+  });
+
+  it.each([
+    ['text', { pause: { length: { toString: null } } }],
+    ['name', { clusters: [{ name: { length: { valueOf: 1, toString: 1 } }, kubeconfig: 'x' }] }],
+  ])('with an object without a primitive value as the length of a %s is rejected', (_, settings) => {
+    expect(thrownBy(() => configurationFrom(settings, 'cf.yaml'))).toBeInstanceOf(InvalidConfiguration);
   });
 });
 

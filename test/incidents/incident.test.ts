@@ -186,6 +186,10 @@ describe('the name of its object', () => {
     expect(objectNameOf({ cluster: null, node: null, id: 'f' })).toBe('incidents/-/-/f.json');
   });
 
+  it('exists for every text, also for half of a character', () => {
+    expect(objectNameOf({ cluster: 'prod\ud800', node: 'node', id: 'f' })).toBe('incidents/prod%EF%BF%BD/node/f.json');
+  });
+
   it('differs for each boot', () => {
     const boot = { cluster: 'prod', machine: 'i-1', generation: 'first' };
     expect(idWithoutFence(boot)).not.toBe(idWithoutFence({ ...boot, generation: 'second' }));

@@ -166,6 +166,15 @@ describe('the note of a power-off', () => {
     expect(memory.incidents()).toMatchObject([{ state: 'fenced' }]);
   });
 
+  it('and its fence are kept whatever text names the cluster, the machine, and the fence', async () => {
+    const memory = memoryKeeper();
+    const named = { cluster: 'prod\ud800', machine: 'i\udc00', id: 'f\ud800' };
+    await keepIncident({ ...(await poweredOffAt(NOW)), ...named }, POWERS_OFF, memory.keeper, signal);
+    await keepIncident({ ...(await fencedSince(NOW + MINUTE)), ...named }, POWERS_OFF, memory.keeper, signal);
+    expect(memory.incidents()).toMatchObject([{ ...named, state: 'fenced' }]);
+    expect(memory.incidents()[0]?.steps.map(({ step }) => step)).toContain('power-off');
+  });
+
   it('is not taken by an earlier fence', async () => {
     const memory = memoryKeeper();
     await keepIncident(await poweredOffAt(NOW), POWERS_OFF, memory.keeper, signal);

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { configurationSchema } from '../../config/schema.ts';
 import { jsonSchemas } from '../../infra/serverless/json-schemas.ts';
 
 /** The schemas for editors: they accept what Cloudfence accepts, and mark what it rejects. */
@@ -67,6 +68,23 @@ describe('the schema of the configuration', () => {
   it('accepts each way to write a share and a duration', () => {
     for (const share of [0.49, '49%', '49 %']) expect(accepted({ policy: { cap: { share } } })).toBe(true);
     for (const fenceAfter of ['90s', '1.5h']) expect(accepted({ policy: { fenceAfter } })).toBe(true);
+  });
+
+  it('accepts the names that managed clusters and contexts have, and marks a text that is no name', () => {
+    const named = (name: string): boolean =>
+      accepted({ clusters: [{ name, kubeconfig: 'x' }] }) &&
+      configurationSchema.safeParse({ clusters: [{ name, kubeconfig: 'x' }] }).success;
+    expect(
+      [
+        'prod',
+        'Production (EU), Zürich',
+        'arn:aws:eks:eu-west-1:111122223333:cluster/CiCd',
+        'gke_p-1_europe-west1-b_c',
+        'kubernetes-admin@kubernetes',
+        '🚀',
+      ].filter((name) => !named(name)),
+    ).toEqual([]);
+    expect(['', 'a\nb', '{"token":"t"}', 'a'.repeat(201)].filter(named)).toEqual([]);
   });
 
   it('marks a share above all Nodes, and a policy that does not exist', () => {

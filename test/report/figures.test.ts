@@ -129,6 +129,13 @@ describe('the choice of incidents', () => {
   it.each([released.id, 'node-b', 'node/node-b'])('finds %s', (target) =>
     expect(selected(all, { ...wanted, target }).map(({ id }) => id)).toEqual([released.id]),
   );
+  it('reads the object of a Node whose name has half of a character', () => {
+    const objects = [
+      { name: 'incidents/prod/node%EF%BF%BD/f.json', written: null },
+      { name: 'incidents/prod/a/g.json', written: null },
+    ];
+    expect(objectsToRead(objects, { ...wanted, target: 'node\ud800' })).toEqual([objects[0]]);
+  });
   it('finds every incident of a machine', () =>
     expect(selected(all, { ...wanted, target: refused.machine })).toHaveLength(3));
   it('includes only incidents to which something happened since then', () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { minLength } from '../../../fencing/model/foreign-text.ts';
 import type { ParsedEvent } from '../../../fencing/model/cloud.ts';
 import { ignoredEvent, parsedHints, unreadable } from '../../events/reading.ts';
 import { INSTANCE_ID } from '../identity.ts';
@@ -47,7 +48,9 @@ const namedIn: Readonly<Record<string, 'requestParameters' | 'responseElements'>
   RunInstances: 'responseElements',
 };
 
-const instancesSet = z.object({ instancesSet: z.object({ items: z.array(z.object({ instanceId })).min(1) }) });
+const instancesSet = z.object({
+  instancesSet: z.object({ items: z.array(z.object({ instanceId })).check(minLength(1)) }),
+});
 
 const kebab = (name: string): string => name.replace(/\B[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Hint, ParsedEvent } from '../../../fencing/model/cloud.ts';
-import { parseJsonOrText } from '../../../fencing/model/json-text.ts';
+import { jsonOrNull, parseJsonOrText } from '../../../fencing/model/json-text.ts';
 import { createReadBudget, parseJsonDocuments } from '../../events/json-text.ts';
 import { fault, ignoredEvent, parsedHints, unreadable } from '../../events/reading.ts';
 import { isComputeSender, eventKinds, parseTime, subjectOf, type ParsedDetail } from './kinds.ts';
@@ -100,7 +100,7 @@ export const parsedEventOf = (understood: ParsedDetail, origin: Origin, where: s
 
 /**
  * If the attributes of a CloudEvent arrive as headers and its body contains only the data, returns the event as one
- * document. Returns any other body unchanged.
+ * document. Returns any other body unchanged. Data that is nested too deeply to serialize stays the text that it is.
  * https://github.com/cloudevents/spec/blob/main/cloudevents/bindings/http-protocol-binding.md
  */
 export const toStructuredEvent = (headers: Readonly<Record<string, string | undefined>>, body: string): string => {
@@ -109,7 +109,8 @@ export const toStructuredEvent = (headers: Readonly<Record<string, string | unde
   const attributes = Object.entries(headers).flatMap(([name, value]) =>
     name.startsWith('ce-') && value !== undefined ? [[name.slice(3), decoded(value)]] : [],
   );
-  return JSON.stringify({ ...Object.fromEntries(attributes), data: parseJsonOrText(body) });
+  const event = { ...Object.fromEntries(attributes), data: parseJsonOrText(body) };
+  return jsonOrNull(event) ?? JSON.stringify({ ...event, data: body });
 };
 
 /** Decodes a percent-encoded value. Returns a value unchanged if it is not valid percent-encoding. */

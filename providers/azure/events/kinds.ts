@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nonEmptyText } from '../../../fencing/model/foreign-text.ts';
 import { flexibleSetMember, machinePath, scaleSetPath } from '../identity.ts';
 
 /**
@@ -29,7 +30,7 @@ const health = <Properties extends z.ZodRawShape>(properties: Properties) =>
   z.object({
     subject: z.string().nullish(),
     data: z.object({
-      resourceInfo: z.object({ properties: z.object({ targetResourceId: z.string().min(1), ...properties }) }),
+      resourceInfo: z.object({ properties: z.object({ targetResourceId: nonEmptyText, ...properties }) }),
     }),
   });
 
@@ -54,7 +55,7 @@ const availability = health({ availabilityState: z.string() }).transform(({ data
 /** https://learn.microsoft.com/azure/event-grid/event-schema-resource-notifications-resource-management-events */
 const changed = (because: string) =>
   z
-    .object({ data: z.object({ resourceInfo: z.object({ id: z.string().min(1) }) }) })
+    .object({ data: z.object({ resourceInfo: z.object({ id: nonEmptyText }) }) })
     .transform(({ data }) => detailOfResource(data.resourceInfo.id, because));
 
 const HANDSHAKE = 'Microsoft.EventGrid.SubscriptionValidationEvent';
@@ -202,7 +203,7 @@ interface HandshakeAnswer {
   readonly body: string;
 }
 
-const code = z.object({ validationCode: z.string().min(1) });
+const code = z.object({ validationCode: nonEmptyText });
 /** The validation event in either schema. */
 const validation = z.tuple([
   z.union([

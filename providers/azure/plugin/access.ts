@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { minLength, nonEmptyText, encodePart } from '../../../fencing/model/foreign-text.ts';
 import { PermissionDenied, InvalidConfiguration, Unavailable } from '../../../fencing/model/errors.ts';
 import { wrongCloudError } from '../../cluster-entries.ts';
 import type { CloudAccess } from '../../plugin.ts';
@@ -53,7 +54,7 @@ const CREDENTIALS = 'managedClusters/listClusterUserCredential/action';
 const AKS_API_VERSION = '2024-09-01';
 
 const credentials = z
-  .object({ kubeconfigs: z.array(z.object({ value: z.base64() })).min(1) })
+  .object({ kubeconfigs: z.array(z.object({ value: z.base64() })).check(minLength(1)) })
   .transform(({ kubeconfigs: [first] }) => Buffer.from(first?.value ?? '', 'base64').toString());
 
 /**
@@ -78,7 +79,7 @@ export const aksKubeconfig = (
     'managedClusters',
     cluster,
   ]
-    .map(encodeURIComponent)
+    .map(encodePart)
     .join('/');
   const url = `${armUrl(endpoint)}/${path}/listClusterUserCredential?api-version=${AKS_API_VERSION}&format=exec`;
   return restCall(rest, { method: 'POST', url, scope: armScope(endpoint), name: CREDENTIALS }, credentials, signal);
@@ -132,7 +133,7 @@ const urlOf = (vault: string): URL => {
 /** Returns the token scope: `https://vault.azure.net/.default`, or its equivalent in a sovereign cloud. */
 const scopeOf = ({ hostname }: URL): string => `https://${hostname.split('.').slice(1).join('.')}/.default`;
 
-const held = z.object({ value: z.string().min(1) }).transform(({ value }) => value);
+const held = z.object({ value: nonEmptyText }).transform(({ value }) => value);
 
 /**
  * Returns the text of the newest version of a secret.
@@ -150,7 +151,7 @@ export const readVaultSecret = (
     options,
     {
       method: 'GET',
-      url: `${url.origin}/secrets/${encodeURIComponent(secret)}?api-version=${KEY_VAULT_API_VERSION}`,
+      url: `${url.origin}/secrets/${encodePart(secret)}?api-version=${KEY_VAULT_API_VERSION}`,
       scope: scopeOf(url),
       name: 'vaults/secrets/get',
     },
@@ -177,7 +178,7 @@ const cluster = z.object({
 const user = z.object({ user: z.looseObject({ exec: z.unknown().optional() }) });
 
 const kubeconfig = z
-  .object({ clusters: z.array(cluster).min(1), users: z.array(user).default([]) })
+  .object({ clusters: z.array(cluster).check(minLength(1)), users: z.array(user).default([]) })
   .transform(({ clusters: [first], users }): ApiServer => ({
     server: first?.cluster.server ?? '',
     ca: Buffer.from(first?.cluster['certificate-authority-data'] ?? '', 'base64').toString(),

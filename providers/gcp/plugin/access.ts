@@ -1,5 +1,6 @@
 import { type GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
+import { minLength, nonEmptyText, encodePart } from '../../../fencing/model/foreign-text.ts';
 import {
   PermissionDenied,
   InvalidConfiguration,
@@ -55,7 +56,7 @@ const described = z.object({
   controlPlaneEndpointsConfig: z
     .object({
       dnsEndpointConfig: z
-        .object({ endpoint: z.string().min(1).optional(), allowExternalTraffic: z.boolean().default(false) })
+        .object({ endpoint: nonEmptyText.optional(), allowExternalTraffic: z.boolean().default(false) })
         .default({ allowExternalTraffic: false }),
       ipEndpointsConfig: z
         .object({ enabled: z.boolean().optional(), enablePublicEndpoint: z.boolean().optional() })
@@ -86,7 +87,7 @@ export const readGkeEndpoint = async (
   { project, location, cluster }: GkeCluster,
   signal: AbortSignal,
 ): Promise<GkeEndpoint> => {
-  const path = `/v1/projects/${project}/locations/${location}/clusters/${cluster}`;
+  const path = `/v1/projects/${project}/locations/${location}/clusters/${encodePart(cluster)}`;
   const found = await restGet(
     auth,
     options,
@@ -120,7 +121,7 @@ export interface StoredSecret {
 }
 
 const held = z
-  .object({ payload: z.object({ data: z.base64().min(1) }) })
+  .object({ payload: z.object({ data: z.base64().check(minLength(1)) }) })
   .transform(({ payload }) => Buffer.from(payload.data, 'base64').toString());
 
 /**
@@ -184,7 +185,7 @@ const failure = z.object({
 
 /** The service's own sentence, if the answer has Google's format. */
 const failedAnswer = z.object({
-  response: z.object({ data: z.object({ error: z.object({ message: z.string().min(1) }) }) }),
+  response: z.object({ data: z.object({ error: z.object({ message: nonEmptyText }) }) }),
 });
 
 const sentenceIn = (caught: unknown): string => {
