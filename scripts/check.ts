@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 const checks: Readonly<Record<string, string>> = {
   style: 'npm run --silent lint',
   types: 'tsc -p . --incremental --tsBuildInfoFile node_modules/.cache/check.tsbuildinfo',
-  'architecture and docs': 'vitest run --project unit test/architecture/directions.test.ts test/docs',
+  'architecture and docs': 'vitest run --project unit test/architecture test/docs',
   format: 'npm run --silent format:check',
 };
 

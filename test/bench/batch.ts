@@ -11,7 +11,7 @@ import { invokeOnce } from './functions.ts';
  * events are lost: each call in a new process, with the memory and the share of a core that Lambda gives by default.
  */
 
-/** The options with which Lambda starts Node.js: 5 % of the memory for each half of the young objects, 90 % for the old. */
+/** How Lambda starts Node.js: 5 % of the memory for each half of the young objects, 90 % for the old ones. */
 const heapLimits = [
   `--max-semi-space-size=${Math.floor(DEFAULT_MEMORY * 0.05)}`,
   `--max-old-space-size=${Math.floor(DEFAULT_MEMORY * 0.9)}`,
