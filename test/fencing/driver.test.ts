@@ -468,10 +468,12 @@ describe('runs for several machines', () => {
   });
 
   it.each([
-    ['start five at a time', null, [1, 1, 1, 1, 1]],
-    ['start thirty at a time if one call of the cloud reads many machines', 'a', [1]],
+    ['are at most five at a time', null, [1, 1, 1, 1, 1]],
+    ['become thirty at a time if one call of the cloud reads many machines', 'a', [1]],
   ] as const)('%s', async (_, place, first) => {
     const { ports } = quiet();
+    const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+    const clock: Clock = { ...steppingClock(), sleep: nextTurn };
     const asked: number[] = [];
     const stopped = new AbortController();
     const look: Cloud['look'] = (ids) => {
@@ -481,11 +483,11 @@ describe('runs for several machines', () => {
     };
     const cloud = { ...ports.cloud, look, sharedLookScope: () => place };
     const machines = Array.from({ length: 40 }, (_unused, nth) => `m-${nth}`);
-    const done = runAll(machines, runOptions(), { ...ports, cloud });
-    await new Promise((resolve) => setImmediate(resolve));
+    const done = runAll(machines, runOptions(), { ...ports, cloud, clock });
+    for (let period = 0; period < 40; period += 1) await nextTurn();
     expect(asked).toEqual(first);
     stopped.abort();
-    await new Promise((resolve) => setImmediate(resolve));
+    for (let period = 0; period < 10; period += 1) await nextTurn();
     expect(asked[first.length]).toBe(place === null ? 1 : 29);
     void done;
   });
