@@ -1,10 +1,9 @@
 import { diagnose } from '../diagnosis/diagnose.ts';
 import type { Answer } from '../diagnosis/answer.ts';
 import { type SearchPorts, type Target, quoted } from '../diagnosis/target.ts';
-import type { DiagnosedCluster, EndInTime } from '../diagnosis/ports.ts';
-import { endInTime, halfOf, type Ports } from '../fencing/loop/ports.ts';
-import type { OpenedCloud } from '../providers/plugin.ts';
+import type { Ports } from '../fencing/loop/ports.ts';
 import type { OpenCluster } from './open-clusters.ts';
+import { inHalfOfTheTime, type NamingTools, searchPorts } from './search-ports.ts';
 import { readStatus, type Status } from '../diagnosis/status.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
@@ -17,38 +16,7 @@ import { type LocatedNode, machineOfNode, type ExistingFence, findFence } from '
 import { CloudfenceError, InvalidInput } from '../fencing/model/errors.ts';
 
 /** The tools of a diagnosis. */
-export interface DiagnosisTools extends DryRunTools {
-  readonly openedCloud: Pick<OpenedCloud, 'viewDisks' | 'driverFaultOf'>;
-  readonly openClusters: readonly Pick<OpenCluster, 'cluster' | 'diagnosis'>[];
-}
-
-/** The tools with which a name is resolved to its machine. */
-type NamingTools = Pick<DiagnosisTools, 'openedCloud' | 'openClusters'> & {
-  readonly ports: Pick<Ports, 'cloud' | 'clock' | 'signal'>;
-  /** The deadline, in ms of the monotonic clock. */
-  readonly deadline: number;
-};
-
-/** A silent cluster takes at most half of the time, so that the rest suffices for the others and for the answer. */
-const inHalfOfTheTime =
-  ({ ports, deadline }: Pick<NamingTools, 'ports' | 'deadline'>): EndInTime =>
-  (call) =>
-    endInTime(halfOf(deadline, ports), ports, call);
-
-/** Returns the reads that resolve a name to its machine, or to its fence. */
-export const searchPorts = ({ openedCloud, openClusters, ports, deadline }: NamingTools): SearchPorts => ({
-  clusters: openClusters.map(({ cluster, diagnosis }): DiagnosedCluster => ({
-    cluster,
-    read: async (signal) => (await diagnosis())(openedCloud.driverFaultOf, signal),
-  })),
-  cloud: {
-    rules: ports.cloud,
-    look: (machines, signal) => ports.cloud.look(machines, { disks: false }, signal),
-    disks: (volumes, signal) => openedCloud.viewDisks(volumes, signal),
-  },
-  inTime: inHalfOfTheTime({ ports, deadline }),
-  signal: ports.signal,
-});
+export interface DiagnosisTools extends DryRunTools, Pick<NamingTools, 'openedCloud' | 'openClusters'> {}
 
 /** Diagnoses with the clouds and clusters of this configuration. @throws CloudfenceError */
 export const runDiagnosis = async (target: Target, tools: DiagnosisTools): Promise<Answer> =>

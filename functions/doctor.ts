@@ -1,8 +1,8 @@
 import { pluralize } from '../fencing/model/reason.ts';
 import { z } from 'zod';
 import { maxLength } from '../fencing/model/foreign-text.ts';
-import { searchPorts } from '../app/diagnose.ts';
 import { runDoctorChecks, runAccessChecks } from '../app/doctor.ts';
+import { searchPorts } from '../app/search-ports.ts';
 import { listFences } from '../diagnosis/by-name.ts';
 import { CloudfenceError, InvalidInput, Refused } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { minLength, nonEmptyText } from '../fencing/model/foreign-text.ts';
-import { searchPorts, releaseNamed } from '../app/diagnose.ts';
+import { releaseNamed } from '../app/diagnose.ts';
+import { searchPorts } from '../app/search-ports.ts';
 import { machineNamed, refuseUnknownMachine } from '../diagnosis/by-name.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
 import type { NamingDependencies } from './dependencies.ts';

@@ -6,7 +6,7 @@ import { conductDrill } from '../../drill/run.ts';
 import type { DrillOptions, DrillResult, DrillTools } from '../../drill/tools.ts';
 import { InvalidInput, InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { listSome } from '../../fencing/model/reason.ts';
-import { searchPorts } from '../../app/diagnose.ts';
+import { searchPorts } from '../../app/search-ports.ts';
 import { refuseUnwritable, writeOutput } from '../output-file.ts';
 import { type Terminal, INTERRUPTED, NEEDS_PERSON } from '../answer.ts';
 import { openCloudsOf, withSession, type CommonOptions, type Session } from '../session.ts';

@@ -11,7 +11,8 @@ import { printOutcomes, printOutcome, type Terminal, outcomeOfError } from '../a
 import { storeCommandIncidents } from '../incident-place.ts';
 import { openCloudsOf, withSession, type CommonOptions, type Session } from '../session.ts';
 import { machineNamed, type NamedMachine, listFences, refuseUnknownMachine } from '../../diagnosis/by-name.ts';
-import { searchPorts, releaseFenced, releaseNamed, type ReleaseTools } from '../../app/diagnose.ts';
+import { releaseFenced, releaseNamed, type ReleaseTools } from '../../app/diagnose.ts';
+import { searchPorts } from '../../app/search-ports.ts';
 import type { Outcome } from '../../fencing/model/outcome.ts';
 import { beginsNothing } from '../../fencing/model/policy.ts';
 import { sweep as sweepAll, type SweepOutcome } from '../../fencing/sweep/sweep.ts';

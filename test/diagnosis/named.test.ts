@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { searchPorts } from '../../app/diagnose.ts';
+import { searchPorts } from '../../app/search-ports.ts';
 import { machineNamed, findFence, listFences } from '../../diagnosis/by-name.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { EBS, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
