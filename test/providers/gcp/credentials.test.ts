@@ -1,9 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { PermissionDenied, ProofExpired } from '../../../fencing/model/errors.ts';
 import { gcpCloud } from '../../../providers/gcp/index.ts';
 import { computeClients } from '../../../providers/gcp/client.ts';
-import { createAuth, loadCredentials } from '../../../providers/gcp/credentials.ts';
 import { inProcessFetch, wireCall, type InProcessFetch } from '../../../sandbox/gce/in-process-fetch.ts';
 import { addInstance } from '../../../sandbox/gce/scenario.ts';
 import { gceWorld, patient, requestIds } from '../../sandbox/gce/gce-world.ts';
@@ -52,6 +51,9 @@ describe('the credentials of Google Cloud', () => {
     const warnings: string[] = [];
     const heard = ({ name }: Error): void => void warnings.push(name);
     process.on('warning', heard);
+    // Another test file of this process may have replaced `process.emitWarning` since the module was loaded.
+    vi.resetModules();
+    const { createAuth, loadCredentials } = await import('../../../providers/gcp/credentials.ts');
     const auth = createAuth({});
     auth.getClient = async () => {
       process.emitWarning('received unexpected error = fetch failed code = EPROTO', 'MetadataLookupWarning');
