@@ -1,14 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { sourceFilesIn } from './source-files.ts';
 
 /**
  * The formatter breaks code at 120 characters, but neither texts nor comments. Tests also contain texts of others, such
  * as the message of a driver, and golden answers. Such a text may be longer if it fills its line.
  */
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const rooms = [
   'app',
   'cli',
@@ -61,10 +58,8 @@ const withoutData = (lines: readonly string[]): readonly string[] =>
   linesOutsideTemplates(lines).filter((line) => !ONLY_TEXT.test(line));
 
 const longLinesIn = (room: string): readonly string[] =>
-  readdirSync(path.join(root, room), { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))
-    .map((file) => ({ file, lines: readFileSync(path.join(root, file), 'utf8').split('\n') }))
+  sourceFilesIn(room)
+    .map(({ file, text }) => ({ file, lines: text.split('\n') }))
     .flatMap(({ file, lines }) =>
       (room === 'test' ? withoutData(lines) : lines)
         .filter((line) => line.length > LONGEST && !line.includes('https://') && !isStyle(line))

@@ -1,14 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { sourceFilesIn } from './source-files.ts';
 
 /**
  * Zod's own checks of a length throw for an odd object in place of a text or a list. fencing/model/foreign-text.ts has
  * checks for foreign data.
  */
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const rooms = [
   'app',
   'cli',
@@ -28,12 +25,9 @@ const withoutNumbers = (text: string): string =>
   text.replaceAll(/z\s*\.(?:coerce\.)?(?:number|int)\(\)(?:\s*\.\w+\([^()]*\))*/g, '');
 
 it.each([...rooms, 'report', 'stages', 'transport'])('%s checks the length of a text with minLength', (room) => {
-  const wrong = readdirSync(path.join(root, room), { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => path.join(entry.parentPath, entry.name))
-    .flatMap((file) => {
-      const [found] = OF_ZOD.exec(withoutNumbers(readFileSync(file, 'utf8'))) ?? [];
-      return found === undefined ? [] : [`${path.relative(root, file)}: ${found}`];
-    });
+  const wrong = sourceFilesIn(room).flatMap(({ file, text }) => {
+    const [found] = OF_ZOD.exec(withoutNumbers(text)) ?? [];
+    return found === undefined ? [] : [`${file}: ${found}`];
+  });
   expect(wrong).toEqual([]);
 });
