@@ -96,7 +96,8 @@ export const timing = {
   clocksDiffer: 60_000,
   /**
    * The maximum difference between the clock of a person's computer and those of the functions. A command does not
-   * trust a time that another process has written until then, unless it has waited for the same time itself.
+   * trust a time that another process has written until then, unless it has waited for the same time itself. A function
+   * does not trust the time of a removal by a person until then.
    */
   personsClock: 10 * 60_000,
   /** A machine that is `stopping` for longer than this causes an alarm. */

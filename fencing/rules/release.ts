@@ -86,13 +86,21 @@ const whatStays = ({ name, taints, untaint }: NodeFacts): string =>
     : '';
 
 /**
+ * Returns whether two clocks were involved of which one is a person's: this process releases for a person, or a person
+ * released the fence and so wrote the time of the removal.
+ */
+const usesPersonsClock = ({ request, policy }: View, record: FenceRecord): boolean =>
+  (request.intent === 'release' && !policy.dryRun) || record.phase === 'releasing';
+
+/**
  * Returns how long (ms) controllers may still act on a cached taint. Another process may have removed the taint, and
  * its clock differs from this one. So the time in the record counts only after the largest difference of the clocks. A
  * release may also wait by itself from the look that shows no taint of ours. A dry run says how long the functions
  * wait.
  */
-const settlesIn = ({ request, policy, memory, now }: View, removed: number): number => {
-  const differ = request.intent === 'release' && !policy.dryRun ? timing.personsClock : timing.clocksDiffer;
+const settlesIn = (view: View, record: FenceRecord, removed: number): number => {
+  const { memory, now } = view;
+  const differ = usesPersonsClock(view, record) ? timing.personsClock : timing.clocksDiffer;
   const since = memory.untainted?.since ?? Infinity;
   return Math.min(since - now.mono, removed + differ - now.wall) + timing.settle;
 };
@@ -102,7 +110,7 @@ const settlesIn = ({ request, policy, memory, now }: View, removed: number): num
  */
 const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombstone: Tombstone | null): Decision => {
   const removed = Date.parse(record.released ?? record.begun);
-  const left = settlesIn(view, removed);
+  const left = settlesIn(view, record, removed);
   if (removed - view.now.wall > timing.clocksDiffer && left > timing.settle)
     return takeStep(
       { do: 'note', node: targetNode(node), record: { ...record, released: new Date(view.now.wall).toISOString() } },

@@ -504,8 +504,8 @@ describe('a release by hand', () => {
     request: { ...given.request, intent: 'release', accepted },
   });
   /** The taint is gone for so long (ms): according to the record, and for this run. */
-  const lifted = (recorded: number, seen: number | null = null): View => {
-    const given = returned({ node: back({}, { phase: 'lifted', released: ago(recorded) }) });
+  const lifted = (recorded: number, seen: number | null = null, phase: 'lifted' | 'releasing' = 'lifted'): View => {
+    const given = returned({ node: back({}, { phase, released: ago(recorded) }) });
     const untainted = seen === null ? null : { since: given.now.mono - seen, released: null };
     return { ...given, memory: { ...given.memory, untainted } };
   };
@@ -521,6 +521,13 @@ describe('a release by hand', () => {
     ['needs no longer than these 30 s', release(lifted(0, 30_000)), 'release-node'],
     ['waits for 30 s itself if another clock is far ahead', release(lifted(-700_000, 0)), 'wait controllers-settling'],
     ['needs no longer if another clock is far ahead', release(lifted(-700_000, 30_000)), 'release-node'],
+    ['leaves a Node whose taint a function removed to the functions', lifted(90_000), 'release-node'],
+    [
+      'leaves no time of its own clock to the functions',
+      lifted(629_999, null, 'releasing'),
+      'wait controllers-settling',
+    ],
+    ['leaves the end to the functions after ten minutes', lifted(630_000, null, 'releasing'), 'release-node'],
     ['never fences', release(view()), 'released released'],
     [
       'is refused while the machine is off',
