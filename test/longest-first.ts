@@ -5,10 +5,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * started.
  */
 const LONG: readonly string[] = [
+  'control-plane/diagnosis/held.e2e',
   'control-plane/scenarios/many-at-once.e2e',
   'control-plane/scenarios/cloud-controller.e2e',
   'control-plane/permissions/permissions.e2e',
   'control-plane/faults/frozen.e2e',
+  'control-plane/drill/drill.e2e',
   'control-plane/scenarios/sweep.e2e',
   'control-plane/diagnosis/diagnose.e2e',
   'control-plane/faults/faults.e2e',

@@ -5,11 +5,12 @@ import { listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { addVolume } from '../../sandbox/ec2/scenario.ts';
 import { instanceIn, volumeIn } from '../../sandbox/ec2/state.ts';
-import { addMachine } from '../../sandbox/scenes/ec2-database.ts';
+import { addMachine, type DatabaseScene } from '../../sandbox/scenes/ec2-database.ts';
 import { type LiveSandbox, openLiveSandbox } from '../cli/live-sandbox.ts';
 import type { Load } from '../network/scene.ts';
 import { openStandIn } from '../providers/stand-in.ts';
 import { stopMachine } from '../simulation/incidents.ts';
+import { amid, crowdOf, keptAlive } from './crowd.ts';
 import { someNodeIsFenced, type FunctionScene } from './function-scene.ts';
 import { openTlsFront, trusting } from './tls-front.ts';
 
@@ -51,13 +52,26 @@ const behindFronts = async (sandbox: LiveSandbox): Promise<Pick<FunctionScene, '
   };
 };
 
-export const openAwsScene = async (): Promise<FunctionScene> => {
-  const sandbox = await openLiveSandbox((world, { holder }) => stopMachine(world, holder));
-  return {
-    machine: sandbox.scene.holder,
-    isFenced: () => someNodeIsFenced(sandbox.world.parts.cluster.objects),
-    ...(await behindFronts(sandbox)),
-  };
+const stopHolder = (world: AwsWorld, { holder }: DatabaseScene): void => stopMachine(world, holder);
+
+const asScene = async (sandbox: LiveSandbox): Promise<FunctionScene> => ({
+  machine: sandbox.scene.holder,
+  isFenced: () => someNodeIsFenced(sandbox.world.parts.cluster.objects),
+  ...(await behindFronts(sandbox)),
+});
+
+export const openAwsScene = async (): Promise<FunctionScene> => asScene(await openLiveSandbox(stopHolder));
+
+/** The machine of a database, which has been off for two minutes, among this many other Nodes. */
+export const openCrowdedScene = async (others: number): Promise<FunctionScene> => {
+  const sandbox = await openLiveSandbox(
+    stopHolder,
+    {},
+    null,
+    () => undefined,
+    (living) => amid(living, keptAlive(crowdOf(others, Date.now()), Date.now)),
+  );
+  return asScene(sandbox);
 };
 
 /** Machines with the same load that have been off for two minutes. */

@@ -118,6 +118,19 @@ export const crowdOf = (nodes: number, now: number): ClusterState => {
 const shelfOf = <R extends Resource>({ objects }: ClusterState, resource: R): Record<string, Resources[R]> =>
   objects[resource];
 
+/** The crowd with kubelets: each read of its Leases shows that they have just been renewed. */
+export const keptAlive = (crowd: ClusterState, now: () => number): ClusterState => ({
+  ...crowd,
+  objects: {
+    ...crowd.objects,
+    get leases() {
+      const renewTime = microTime(now());
+      for (const lease of Object.values(crowd.objects.leases)) lease.spec.renewTime = renewTime;
+      return crowd.objects.leases;
+    },
+  },
+});
+
 /** Combines the living Nodes and the crowd. All writes go to the living Nodes, because nothing writes to the crowd. */
 export const amid = (living: Store, crowd: ClusterState): Store => ({
   ...living,

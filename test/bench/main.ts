@@ -14,7 +14,7 @@ const USAGE = `npm run bench [-- option]   (without an option: calls, bytes, and
   --network WHERE     how long a fence takes at a distance: near, far, slow, or loopback
   --storm             what a fence costs when a fifth of a cluster is hit within a minute
   --cold              what a packaged function loads until its first call leaves
-  --batch             how a function with its default memory fences many full machines`;
+  --batch             what a function with its default memory does with many machines`;
 
 const values = readOptions(USAGE, {
   rounds: { type: 'boolean' },

@@ -1,6 +1,7 @@
 import type { Clock } from '../../fencing/loop/ports.ts';
 import { apiOf, createAwsSandbox, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import type { Faults } from '../../sandbox/cluster/api/server.ts';
+import type { Store } from '../../sandbox/cluster/store.ts';
 import { openEc2Server } from '../../sandbox/ec2/ec2-server.ts';
 import type { Authority } from '../../sandbox/ec2/iam/authority.ts';
 import { databaseOnTwoNodes, type DatabaseScene } from '../../sandbox/scenes/ec2-database.ts';
@@ -22,13 +23,15 @@ export interface LiveSandbox {
 
 /**
  * Plays the scene in virtual time up to now, and then opens the servers. `faults` are those of the API server.
- * `authority` protects EC2. `furnish` adds to the scene ten minutes ago, and `prepare` changes it two minutes ago.
+ * `authority` protects EC2. `furnish` adds to the scene ten minutes ago, and `prepare` changes it two minutes ago. The
+ * API server answers from what `shown` makes of the cluster.
  */
 export const openLiveSandbox = async (
   prepare: (world: AwsWorld, scene: DatabaseScene) => void = () => undefined,
   faults: Faults = {},
   authority: Authority | null = null,
   furnish: (world: AwsWorld) => void = () => undefined,
+  shown: (cluster: Store) => Store = (cluster) => cluster,
 ): Promise<LiveSandbox> => {
   const world = createAwsSandbox(longAgo());
   const scene = databaseOnTwoNodes(world);
@@ -37,7 +40,8 @@ export const openLiveSandbox = async (
   prepare(world, scene);
   untilNow(world, 0);
   const ec2 = await openEc2Server(world, 0, undefined, authority);
-  const { close, ...cluster } = await openCluster(world, apiOf(world, { faults }));
+  const api = apiOf(world, { faults });
+  const { close, ...cluster } = await openCluster(world, { ...api, store: shown(api.store) });
   return {
     world,
     scene,
