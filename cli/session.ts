@@ -75,7 +75,7 @@ export const withSession = async (
   const stopHandling = handleInterrupts({
     alsoOn,
     now: () => terminal.clock.now().mono,
-    begin: () => ending.abort(new Error('interrupted')),
+    begin: () => ending.abort(new Unavailable('the user interrupted the command')),
     again: onSecondInterrupt,
   });
   const opened: PreparedCluster[] = [];

@@ -51,12 +51,13 @@ export const abortOnSignal = async <T>(signal: AbortSignal, call: () => Promise<
 
 /**
  * Returns the error of a call. A call that was interrupted is not a fault, whatever error it throws: it may succeed
- * later.
+ * later. The reason of the signal says who interrupted it, if it was not the time.
  */
-export const errorOfCall = (error: unknown, interrupted: AbortSignal): CloudfenceError =>
-  interrupted.aborted && !(error instanceof CloudfenceError)
-    ? new Unavailable('the time limit ended before an answer arrived', { cause: error })
-    : asCloudfenceError(error);
+export const errorOfCall = (error: unknown, { aborted, reason }: AbortSignal): CloudfenceError => {
+  if (!aborted || error instanceof CloudfenceError) return asCloudfenceError(error);
+  if (reason instanceof CloudfenceError) return reason;
+  return new Unavailable('the time limit ended before an answer arrived', { cause: error });
+};
 
 /**
  * Makes a call that ends after `ms`, even if it ignores its signal.

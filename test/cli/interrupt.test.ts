@@ -25,9 +25,9 @@ const start = (options: readonly string[], ...args: readonly string[]) => {
 };
 
 /** A command that waits until someone ends it. */
-const startWaiting = async (...options: readonly string[]) => {
+const startWaiting = async (options: readonly string[] = [], ...more: readonly string[]) => {
   stopMachine(sandbox.world, sandbox.scene.spare);
-  const started = start(options, 'fence', sandbox.scene.spare);
+  const started = start(options, 'fence', sandbox.scene.spare, ...more);
   for await (const said of started.child.stdout.iterator({ destroyOnReturn: false }))
     if (String(said).includes('may still write')) break;
   return started;
@@ -86,17 +86,26 @@ it('Ctrl-C ends a wait with one sentence and exit code 130, not with a stack tra
   expect(await stderr).toMatch(SENTENCE);
 });
 
+it('the JSON answer says that the user interrupted the command, not that its time was over', async () => {
+  const { child, closed } = await startWaiting([], '--json', '--progress');
+  const rest = text(child.stdout);
+  child.kill('SIGINT');
+  expect((await closed)[0]).toBe(130);
+  const answer: unknown = JSON.parse((await rest).trim().split('\n').at(-1) ?? '');
+  expect(answer).toMatchObject({ outcome: 'failed', reason: 'unavailable: the user interrupted the command' });
+});
+
 /** The pipes close only when the process that does the work has also ended. */
 describe.skipIf(process.platform !== 'linux' || process.arch !== 'x64')('on an older Node.js', () => {
   it('a signal reaches the process that does the work, and its exit code is returned', async () => {
-    const { child, stderr, closed } = await startWaiting(...onOlderNode);
+    const { child, stderr, closed } = await startWaiting(onOlderNode);
     child.kill('SIGINT');
     expect(await closed).toEqual([130, null]);
     expect(await stderr).toMatch(SENTENCE);
   });
 
   it('Ctrl-C in a terminal reaches both processes, and counts once', async () => {
-    const { child, stderr, closed } = await startWaiting(...onOlderNode);
+    const { child, stderr, closed } = await startWaiting(onOlderNode);
     if (child.pid === undefined) throw new Error('the launcher has not started');
     process.kill(-child.pid, 'SIGINT');
     expect(await closed).toEqual([130, null]);
@@ -104,7 +113,7 @@ describe.skipIf(process.platform !== 'linux' || process.arch !== 'x64')('on an o
   });
 
   it.each(['SIGTERM', 'SIGHUP'] as const)('%s ends both processes, and is reported as the cause', async (signal) => {
-    const { child, closed } = await startWaiting(...onOlderNode);
+    const { child, closed } = await startWaiting(onOlderNode);
     child.kill(signal);
     expect(await closed).toEqual([null, signal]);
   });

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
-import { abortOnSignal, clusterAt } from '../../fencing/loop/ports.ts';
-import { InvalidConfiguration } from '../../fencing/model/errors.ts';
+import { abortOnSignal, clusterAt, errorOfCall } from '../../fencing/loop/ports.ts';
+import { InvalidConfiguration, Unavailable } from '../../fencing/model/errors.ts';
 import { clusterThat, portsThat } from './ports.ts';
 
 const never = (): Promise<never> => new Promise(() => undefined);
@@ -30,6 +30,25 @@ describe('a call that ends with its signal', () => {
     const call = vi.fn(never);
     await expect(abortOnSignal(AbortSignal.abort(new Error('too late')), call)).rejects.toThrow('too late');
     expect(call).not.toHaveBeenCalled();
+  });
+});
+
+describe('the error of a call whose signal has ended', () => {
+  const thrown = new DOMException('This operation was aborted', 'AbortError');
+
+  it('says that the time is over, if nobody gave another reason', () => {
+    expect(errorOfCall(thrown, AbortSignal.abort()).message).toMatch(/^the time limit ended/);
+  });
+
+  it('is the reason that ended the signal, if that reason has words for people', () => {
+    const reason = new Unavailable('the user interrupted the command');
+    const ended = AbortSignal.any([new AbortController().signal, AbortSignal.abort(reason)]);
+    expect(errorOfCall(thrown, ended)).toBe(reason);
+  });
+
+  it('is what the call itself says about its answer', () => {
+    const answer = new InvalidConfiguration(['no key']);
+    expect(errorOfCall(answer, AbortSignal.abort(new Unavailable('the user interrupted the command')))).toBe(answer);
   });
 });
 
