@@ -130,8 +130,9 @@ const sections = (report: DrillReport): readonly Section[] => {
     .filter(({ lines }) => lines.length > 0);
 };
 
-const summary = ({ node, cluster, machine, says }: DrillReport): string =>
-  onOneLine(`Node ${node} in ${cluster}, ${machine}: ${says}.`);
+/** The reasons of a refusal are in a section of their own. */
+const summary = ({ node, cluster, machine, says, refusals }: DrillReport): string =>
+  onOneLine(`Node ${node} in ${cluster}, ${machine}: ${refusals.length > 0 ? 'nothing was stopped' : says}.`);
 
 /** Returns the report for a terminal. */
 export const drillLines = (report: DrillReport): readonly string[] => [

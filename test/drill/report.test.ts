@@ -23,6 +23,22 @@ const report: DrillReport = {
 };
 
 it.each([
+  { form: 'Markdown', textOf: drillMarkdown },
+  { form: 'a terminal', textOf: (refused: DrillReport) => drillLines(refused).join('\n') },
+])('a refused drill gives each reason once, with its remedy ($form)', ({ textOf }) => {
+  const [one, other] = ['the machine does not run', 'the Node is not labelled'];
+  const refusals = [
+    { says: one, remedy: 'start it first' },
+    { says: other, remedy: 'label it' },
+  ];
+  const text = textOf({ ...report, end: 'refused', says: `${one}, ${other}`, refusals, left: [] });
+  expect(text.split(one)).toHaveLength(2);
+  expect(text.split(other)).toHaveLength(2);
+  expect(text).toContain(`${one}: start it first`);
+  expect(text).toContain('nothing was stopped');
+});
+
+it.each([
   { form: 'Markdown', text: drillMarkdown(report) },
   { form: 'a terminal', text: drillLines(report).join('\n') },
 ])('a report for $form contains no line break and no control character from others', ({ text }) => {
