@@ -203,9 +203,13 @@ const packageIn = (folder: string): string | null =>
 /** The folder of the package that contains this CLI: the built CLI is in `dist/cli/`. Null in a checkout. */
 export const packageFolder: string | null = packageIn(fileURLToPath(new URL('../..', import.meta.url)));
 
-/** Returns the text with paths that exist on the reader's computer. */
+/** Outside a checkout, npx would load the package that has this name on npm. The project does not own that name. */
+const BY_NPX = /\bnpx (?=cloudfence\b)/g;
+
+/** Returns the text with paths and commands that exist on the reader's computer. */
 export const withOwnPaths = (text: string, folder: string | null): string => {
-  const own = folder?.replaceAll(path.win32.sep, path.posix.sep) ?? null;
-  if (own === null || !isPlain(own)) return text;
-  return text.replaceAll(PACKAGED, (file) => shellQuote(path.posix.join(own, file)));
+  if (folder === null) return text;
+  const own = folder.replaceAll(path.win32.sep, path.posix.sep);
+  const runnable = text.replaceAll(BY_NPX, '');
+  return isPlain(own) ? runnable.replaceAll(PACKAGED, (file) => shellQuote(path.posix.join(own, file))) : runnable;
 };

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { kubeConfigsIn, linkFromFiles } from '../../app/connect-cluster.ts';
@@ -34,11 +35,11 @@ const CLI_FILE = 'cloudfence.yml';
 const fileFor = ({ writer }: Survey, { output, stage, for: reader }: InitOptions): string =>
   output ?? (reader === 'cli' ? CLI_FILE : writer.file(stage));
 
-/** The schemas are in a checkout and in a release, next to `stages/`. */
-const schemaFor = (file: string, { writer }: Survey, reader: StageFileReader): string | null =>
-  reader === 'functions' && file === writer.file(path.basename(file).split('.')[0] ?? '')
-    ? `../infra/schemas/${writer.schema}`
-    : null;
+/** In a checkout, the schemas are beside `stages/`. Elsewhere, an editor would look for them in vain. */
+const schemaFor = (file: string, { writer }: Survey, reader: StageFileReader): string | null => {
+  const schema = `../infra/schemas/${writer.schema}`;
+  return reader === 'functions' && existsSync(path.join(path.dirname(file), schema)) ? schema : null;
+};
 
 const stepsFor = (found: Survey, { stage, for: reader, kubeconfig }: InitOptions, file: string): readonly string[] => {
   const { writer, clusters } = found;

@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -53,6 +53,19 @@ describe('init on AWS', () => {
       `  npx serverless invoke --stage prod -f doctor -d '{"question": "test-event"}'`,
       '',
     ]);
+  });
+
+  it('names the schema for editors where it is beside the file, and no path that does not exist', async () => {
+    const [checkout, elsewhere] = [fileIn('checkout'), fileIn('elsewhere')];
+    await mkdir(path.join(checkout, 'infra/schemas'), { recursive: true });
+    await writeFile(path.join(checkout, 'infra/schemas/stage.aws.schema.json'), '{}');
+    const textIn = async (folder: string): Promise<string> => {
+      const file = path.join(folder, 'stages/prod.yml');
+      await init('-o', file);
+      return readFile(file, 'utf8');
+    };
+    expect(await textIn(checkout)).toContain('# yaml-language-server: $schema=../infra/schemas/stage.aws.schema.json');
+    expect(await textIn(elsewhere)).not.toContain('$schema');
   });
 
   it('writes a configuration with which the doctor of the CLI is ready', async () => {

@@ -26,6 +26,13 @@ describe('a path of this package in a text', () => {
   });
 });
 
+it('a command in a text begins with npx only in a checkout: elsewhere, npx would load a package of someone else', () => {
+  const doctor = 'npx cloudfence doctor --context prod';
+  expect(withOwnPaths(doctor, '/opt/cloudfence')).toBe('cloudfence doctor --context prod');
+  expect(withOwnPaths(doctor, '/opt/"quoted"')).toBe('cloudfence doctor --context prod');
+  expect(withOwnPaths(doctor, null)).toBe(doctor);
+});
+
 const cluster: SeenCluster = {
   name: 'prod',
   context: 'prod',
