@@ -7,6 +7,7 @@ import { type Check, runCheck } from '../providers/check.ts';
 import type { OpenedCloud, CloudProbe } from '../providers/plugin.ts';
 import { identityChecks } from './identity-checks.ts';
 import type { OpenCluster } from './open-clusters.ts';
+import type { SearchPorts } from '../diagnosis/target.ts';
 
 /** The checks of `doctor` for one configuration, and its verdict. */
 
@@ -17,17 +18,20 @@ interface Examined {
   readonly runsFences: boolean;
 }
 
+/** How the checks ask. A cluster or a cloud that never answers must not hold the others. */
+export type AskPorts = Pick<SearchPorts, 'inTime' | 'signal'>;
+
 const cloudChecks = async (
   { where, ask, destructiveCalls }: CloudProbe,
   { policy, runsFences }: Examined,
   machines: readonly MachineId[],
-  signal: AbortSignal,
+  { inTime, signal }: AskPorts,
 ): Promise<readonly Check[]> => {
   const what = `${where}: credentials and API access`;
-  const reads = await runCheck(what, async () => [{ what, verdict: 'ok', says: await ask(signal) }]);
+  const reads = await runCheck(what, async () => [{ what, verdict: 'ok', says: await inTime(() => ask(signal)) }]);
   if (!runsFences || reads.some(({ verdict }) => verdict === 'fail')) return reads;
   const tried = await runCheck(`${where}: permission for destructive calls`, async () =>
-    (await destructiveCalls({ policy, machines }, signal)).map((check) => ({
+    (await inTime(() => destructiveCalls({ policy, machines }, signal))).map((check) => ({
       ...check,
       what: `${where}: ${check.what}`,
     })),
@@ -99,17 +103,17 @@ const trustCheck = (name: string, doctor: Doctor): readonly Check[] => {
 
 const accessChecks = (
   opened: OpenCluster,
-  signal: AbortSignal,
+  { inTime, signal }: AskPorts,
   more: (doctor: Doctor) => Promise<readonly Check[]>,
 ): Promise<readonly Check[]> => {
   const { name } = opened.cluster;
   return runCheck(`${name}: reachable`, async () => {
-    const doctor = await opened.doctor();
-    const version = await versionCheck(name, doctor, signal);
+    const doctor = await inTime(opened.doctor);
+    const version = await inTime(() => versionCheck(name, doctor, signal));
     const permissions = await runCheck(`${name}: permissions`, async () =>
-      (await doctor.permissions(signal)).map((permission) => permissionCheck(name, permission)),
+      (await inTime(() => doctor.permissions(signal))).map((permission) => permissionCheck(name, permission)),
     );
-    const ledger = await runCheck(`${name}: the ledger`, () => ledgerCheck(name, doctor, signal));
+    const ledger = await runCheck(`${name}: the ledger`, () => inTime(() => ledgerCheck(name, doctor, signal)));
     return [...trustCheck(name, doctor), ...version, ...permissions, ...ledger, ...(await more(doctor))];
   });
 };
@@ -140,13 +144,15 @@ const diskChecks = async (
   name: string,
   doctor: Doctor,
   { cloud, viewDisks }: Pick<OpenedCloud, 'cloud' | 'viewDisks'>,
-  signal: AbortSignal,
+  { inTime, signal }: AskPorts,
 ): Promise<readonly Check[]> => {
   const what = `${name}: diagnose may ask the cloud about disks`;
   try {
-    const volumes = (await doctor.someVolumes(signal)).filter((volume) => cloud.diskOf(volume) !== null);
+    const found = await inTime(() => doctor.someVolumes(signal));
+    const volumes = found.filter((volume) => cloud.diskOf(volume) !== null);
     if (volumes.length === 0) return [];
-    return [{ what, verdict: 'ok', says: `${pluralize((await viewDisks(volumes, signal)).length, 'disk')} answered` }];
+    const answers = await inTime(() => viewDisks(volumes, signal));
+    return [{ what, verdict: 'ok', says: `${pluralize(answers.length, 'disk')} answered` }];
   } catch (error) {
     if (!(error instanceof CloudfenceError)) throw error;
     return [{ what, verdict: 'warn', says: `${error.message}. A diagnosis then does not know who holds a disk` }];
@@ -157,12 +163,12 @@ const readingChecks = async (
   name: string,
   doctor: Doctor,
   openedCloud: OpenedCloud,
-  signal: AbortSignal,
+  ports: AskPorts,
 ): Promise<readonly Check[]> =>
   (
     await Promise.all([
-      runCheck(`${name}: diagnose`, () => diagnosisChecks(name, doctor, signal)),
-      diskChecks(name, doctor, openedCloud, signal),
+      runCheck(`${name}: diagnose`, () => ports.inTime(() => diagnosisChecks(name, doctor, ports.signal))),
+      diskChecks(name, doctor, openedCloud, ports),
     ])
   ).flat();
 
@@ -172,10 +178,10 @@ const checksOfProbes = async (
   openedCloud: OpenedCloud,
   examined: Examined,
   machines: readonly MachineId[],
-  signal: AbortSignal,
+  ports: AskPorts,
 ): Promise<Tried> => {
   const probes = [...openedCloud.probes, ...((await openedCloud.probesOfMachines?.(machines)) ?? [])];
-  const checks = await Promise.all(probes.map((probe) => cloudChecks(probe, examined, machines, signal)));
+  const checks = await Promise.all(probes.map((probe) => cloudChecks(probe, examined, machines, ports)));
   return { checks: checks.flat(), notTried: probes.flatMap(({ notTried }) => notTried ?? []) };
 };
 
@@ -200,21 +206,21 @@ export const runDoctorChecks = async (
   openedCloud: OpenedCloud,
   clusters: readonly OpenCluster[],
   examined: Examined,
-  signal: AbortSignal,
+  ports: AskPorts,
 ): Promise<Examination> => {
   const named = new Set<MachineId>();
   const perCluster = await Promise.all(
     clusters.map((opened) =>
-      accessChecks(opened, signal, async (doctor) => [
-        ...(await readingChecks(opened.cluster.name, doctor, openedCloud, signal)),
+      accessChecks(opened, ports, async (doctor) => [
+        ...(await readingChecks(opened.cluster.name, doctor, openedCloud, ports)),
         ...(await runCheck(`${opened.cluster.name}: identities`, () =>
-          identityChecks(opened.cluster.name, doctor, openedCloud, named, signal),
+          ports.inTime(() => identityChecks(opened.cluster.name, doctor, openedCloud, named, ports.signal)),
         )),
       ]),
     ),
   );
   const machines = [...named];
-  const { checks, notTried } = await checksOfProbes(openedCloud, examined, machines, signal);
+  const { checks, notTried } = await checksOfProbes(openedCloud, examined, machines, ports);
   return { checks: [...checks, ...perCluster.flat()], machines, notTried: [...notTried, NOT_TRIED_IN_CLUSTERS] };
 };
 
@@ -223,9 +229,9 @@ export const runAccessChecks = async (
   openedCloud: OpenedCloud,
   clusters: readonly OpenCluster[],
   { machines, ...examined }: Examined & { readonly machines: readonly MachineId[] },
-  signal: AbortSignal,
+  ports: AskPorts,
 ): Promise<readonly Check[]> => {
-  const perCluster = await Promise.all(clusters.map((opened) => accessChecks(opened, signal, async () => [])));
-  const { checks } = await checksOfProbes(openedCloud, examined, machines, signal);
+  const perCluster = await Promise.all(clusters.map((opened) => accessChecks(opened, ports, async () => [])));
+  const { checks } = await checksOfProbes(openedCloud, examined, machines, ports);
   return [...checks, ...perCluster.flat()];
 };

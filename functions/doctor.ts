@@ -1,8 +1,8 @@
 import { pluralize } from '../fencing/model/reason.ts';
 import { z } from 'zod';
 import { maxLength } from '../fencing/model/foreign-text.ts';
-import { runDoctorChecks, runAccessChecks } from '../app/doctor.ts';
-import { searchPorts } from '../app/search-ports.ts';
+import { type AskPorts, runDoctorChecks, runAccessChecks } from '../app/doctor.ts';
+import { inHalfOfTheTime, searchPorts } from '../app/search-ports.ts';
 import { listFences } from '../diagnosis/by-name.ts';
 import { CloudfenceError, InvalidInput, Refused } from '../fencing/model/errors.ts';
 import type { MachineId } from '../fencing/model/machine.ts';
@@ -28,12 +28,22 @@ interface ActiveFence {
 
 export type DoctorResult = DoctorReport | { readonly fences: readonly ActiveFence[] };
 
+const deadlineOf = ({ ports: { clock } }: Pick<DoctorDependencies, 'ports'>, limit: TimeLimit): number =>
+  clock.now().mono + limit.getRemainingTimeInMillis() - MARGIN_MS;
+
+/** A cluster that never answers takes half of the time, so that the function can still answer. */
+const askPorts = (dependencies: Pick<DoctorDependencies, 'ports'>, limit: TimeLimit): AskPorts => {
+  const { signal } = new AbortController();
+  const ports = { ...dependencies.ports, signal };
+  return { signal, inTime: inHalfOfTheTime({ ports, deadline: deadlineOf(dependencies, limit) }) };
+};
+
 const fencesIn = async (
   { openedCloud, openClusters, ports }: DoctorDependencies,
   limit: TimeLimit,
   signal: AbortSignal,
 ): Promise<readonly ActiveFence[]> => {
-  const deadline = ports.clock.now().mono + limit.getRemainingTimeInMillis() - MARGIN_MS;
+  const deadline = deadlineOf({ ports }, limit);
   const fences = await listFences(searchPorts({ openedCloud, openClusters, ports: { ...ports, signal }, deadline }));
   return fences.map(({ cluster, node, machine }) => ({ cluster, node, instance: machine }));
 };
@@ -42,14 +52,15 @@ const fencesIn = async (
  * Runs all checks. If other functions fence with their own roles, this checks their access instead of the doctor's own,
  * which only allows reads.
  */
-const runAllChecks = async (dependencies: DoctorDependencies, signal: AbortSignal): Promise<DoctorReport> => {
+const runAllChecks = async (dependencies: DoctorDependencies, asking: AskPorts): Promise<DoctorReport> => {
+  const { signal } = asking;
   const { openedCloud, openClusters, policy, fencers = [], readers = [], incidents } = dependencies;
   const alone = fencers.length === 0;
   const { checks, machines, notTried } = await runDoctorChecks(
     openedCloud,
     openClusters,
     { policy, runsFences: alone },
-    signal,
+    asking,
   );
   const own = alone ? await incidentChecks(incidents, signal) : [];
   const theirs = await Promise.all([
@@ -91,15 +102,15 @@ const incidentChecks = async (
 const diagnosedWithTestEvent = async (
   dependencies: DoctorDependencies,
   limit: TimeLimit,
-  signal: AbortSignal,
+  asking: AskPorts,
 ): Promise<DoctorReport> => {
   const { testChain } = dependencies;
   if (!testChain)
     throw new InvalidInput('only a deployed doctor sends test events: ask it with `serverless invoke -f doctor`');
   const lasts = limit.getRemainingTimeInMillis() - MARGIN_MS;
   const [{ checks, notTried }, tried] = await Promise.all([
-    runAllChecks(dependencies, signal),
-    tryTestEvent(testChain, dependencies, lasts, signal),
+    runAllChecks(dependencies, asking),
+    tryTestEvent(testChain, dependencies, lasts, asking.signal),
   ]);
   return doctorReport([...checks, tried], notTried);
 };
@@ -116,14 +127,14 @@ export const doctor =
     const asked = question.safeParse(event ?? {});
     if (!asked.success) throw new InvalidInput(`the question is not valid: ${z.prettifyError(asked.error)}`);
     const dependencies = await getDependencies();
-    const { signal } = new AbortController();
+    const asking = askPorts(dependencies, limit);
     switch (asked.data.question) {
       case 'fences':
-        return { fences: await fencesIn(dependencies, limit, signal) };
+        return { fences: await fencesIn(dependencies, limit, asking.signal) };
       case 'test-event':
-        return diagnosedWithTestEvent(dependencies, limit, signal);
+        return diagnosedWithTestEvent(dependencies, limit, asking);
       case 'checks':
-        return runAllChecks(dependencies, signal);
+        return runAllChecks(dependencies, asking);
     }
   };
 
@@ -157,16 +168,18 @@ export const answerAccessQuestion = async (
   event: unknown,
   getDependencies: () => Promise<DoctorDependencies>,
   runsFences: boolean,
+  limit: TimeLimit,
 ): Promise<AccessReport | null> => {
   const asked = accessQuestion.safeParse(event);
   if (!asked.success) return null;
-  const { openedCloud, openClusters, policy, incidents } = await getDependencies();
+  const dependencies = await getDependencies();
+  const { openedCloud, openClusters, policy, incidents } = dependencies;
   const { machines } = asked.data;
-  const { signal } = new AbortController();
+  const asking = askPorts(dependencies, limit);
   return {
     checks: [
-      ...(await runAccessChecks(openedCloud, openClusters, { policy, runsFences, machines }, signal)),
-      ...(runsFences ? await incidentChecks(incidents, signal) : []),
+      ...(await runAccessChecks(openedCloud, openClusters, { policy, runsFences, machines }, asking)),
+      ...(runsFences ? await incidentChecks(incidents, asking.signal) : []),
     ],
   };
 };

@@ -1,4 +1,6 @@
-import { InvalidInput } from '../../fencing/model/errors.ts';
+import { inHalfOfTheTime } from '../../app/search-ports.ts';
+import { unanswered } from '../../diagnosis/target.ts';
+import { asCloudfenceError, InvalidInput, Unavailable } from '../../fencing/model/errors.ts';
 import { timing, type Policy } from '../../fencing/model/policy.ts';
 import type { CapControl, CapStatus } from '../../kubernetes/ledger.ts';
 import type { OpenCluster } from '../../app/open-clusters.ts';
@@ -98,6 +100,51 @@ const show = (
   for (const text of shown.flatMap((one) => linesOf(one, cap))) line(text);
 };
 
+/** Changes and reads the cap of one cluster. Null if it has no ledger. @throws Unavailable with the cluster's name */
+const readCap = async (
+  { cluster: { name }, cap: open }: OpenCluster,
+  options: CapOptions,
+  session: Session,
+): Promise<Shown | null> => {
+  const { policy, ports } = session;
+  try {
+    const status = await inHalfOfTheTime(session)(async () => {
+      const control = await open();
+      await change(control, options, session);
+      return control.status(policy.cap, ports.signal);
+    });
+    return status && { cluster: name, ...status };
+  } catch (cause) {
+    if (!(cause instanceof Unavailable)) throw cause;
+    throw new Unavailable(unanswered(name, cause), { cause });
+  }
+};
+
+/**
+ * Reads the caps of all clusters that answer, and names the others.
+ * @throws the error of the first cluster if none answers
+ */
+const readCaps = async (
+  opened: readonly OpenCluster[],
+  options: CapOptions,
+  session: Session,
+  { complain }: Terminal,
+): Promise<readonly Shown[]> => {
+  const answers = await Promise.allSettled(opened.map((one) => readCap(one, options, session)));
+  const [first] = answers;
+  if (first?.status === 'rejected' && answers.every(({ status }) => status === 'rejected')) throw first.reason;
+  return answers.flatMap((answer, index) => {
+    if (answer.status === 'rejected') complain(`cloudfence: ${asCloudfenceError(answer.reason).message}`);
+    else if (answer.value) return [answer.value];
+    else complain(withoutLedger(opened[index]?.cluster.name ?? ''));
+    return [];
+  });
+};
+
+const withoutLedger = (cluster: string): string =>
+  `cloudfence: ${cluster} has no ConfigMap kube-system/cloudfence-ledger. Cloudfence fences nothing without it: apply ` +
+  'infra/kubernetes/rbac.yaml';
+
 /**
  * Shows the use of the cap, overrides the cap for some time, or ends an override. Uses a person's own credentials,
  * because the functions can only read the override.
@@ -106,18 +153,8 @@ export const cap = async ({ lift, ...given }: CapOptions, terminal: Terminal): P
   const options = lift === undefined ? given : { override: lift, ...given };
   refuseMisuse(options);
   return withSession(options, terminal, async (session) => {
-    const shown: Shown[] = [];
     const opened = chosenClusters(session, options);
-    for (const { cluster, cap: control } of opened) {
-      await change(await control(), options, session);
-      const status = await (await control()).status(session.policy.cap, session.ports.signal);
-      if (status) shown.push({ cluster: cluster.name, ...status });
-      else
-        terminal.complain(
-          `cloudfence: ${cluster.name} has no ConfigMap kube-system/cloudfence-ledger. Cloudfence fences ` +
-            'nothing without it: apply infra/kubernetes/rbac.yaml',
-        );
-    }
+    const shown = await readCaps(opened, options, session, terminal);
     show(shown, options, session, terminal);
     return shown.length === opened.length ? 0 : 1;
   });

@@ -7,6 +7,7 @@ import { answerJson, answerLines, type AnswerJson } from '../../diagnosis/answer
 import { parseTarget } from '../../diagnosis/target.ts';
 import { type Check, doctorReport, reportLines } from '../../providers/check.ts';
 import { runDoctorChecks } from '../../app/doctor.ts';
+import { inHalfOfTheTime } from '../../app/search-ports.ts';
 import { newRunId } from '../../config/environment.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
 import { tryTestEvent } from '../../functions/test-event.ts';
@@ -113,8 +114,9 @@ export const doctor = (options: DoctorOptions, terminal: Terminal): Promise<numb
     const { openedCloud, clusters, policy, ports } = session;
     const examined = { policy, runsFences: true } as const;
     const { testEvent } = options;
+    const asking = { inTime: inHalfOfTheTime(session), signal: ports.signal };
     const [{ checks, notTried }, tried] = await Promise.all([
-      runDoctorChecks(openedCloud, clusters, examined, ports.signal),
+      runDoctorChecks(openedCloud, clusters, examined, asking),
       testEvent === undefined ? [] : testEventChecks(testEvent, session),
     ]);
     const diagnosis = doctorReport([...checks, ...tried], notTried);

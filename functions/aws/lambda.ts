@@ -44,7 +44,7 @@ export const handlerWithDoctor = <Result>(
 ): LambdaFunction<Result | AccessReport> =>
   lambdaHandler(
     async (event, limit) =>
-      (await answerAccessQuestion(event, getDependencies, runsFences)) ?? work(getDependencies)(event, limit),
+      (await answerAccessQuestion(event, getDependencies, runsFences, limit)) ?? work(getDependencies)(event, limit),
   );
 
 /**

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import { doctor as onLambda } from '../../functions/aws/doctor.ts';
 import { handlerWithDoctor } from '../../functions/aws/lambda.ts';
-import { doctor } from '../../functions/doctor.ts';
+import { answerAccessQuestion, doctor } from '../../functions/doctor.ts';
 import type { ExaminedFunction, NamingDependencies } from '../../functions/dependencies.ts';
 import { createCluster, openConnection } from '../../kubernetes/cluster.ts';
 import { createCapControl } from '../../kubernetes/ledger.ts';
@@ -13,6 +13,7 @@ import { apiOf } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { clusterIn } from '../sandbox/in-process.ts';
+import { silence } from '../diagnosis/sandbox-diagnosis.ts';
 import { fence } from '../simulation/ends.ts';
 import { stopped } from '../simulation/incidents.ts';
 import { installOver } from './install.ts';
@@ -100,6 +101,28 @@ it('checks everything from inside the function', async () => {
       expect.objectContaining({ what: 'sandbox: diagnose and status may read what they need', verdict: 'ok' }),
       expect.objectContaining({ what: 'sandbox: diagnose may ask the cloud about disks', verdict: 'ok' }),
     ]),
+  });
+});
+
+it('answers in time about a cluster that never answers, and so does another function about its access', async () => {
+  const { wired, limit } = wiredWith();
+  const dependencies = await wired();
+  const { clock, never } = silence(dependencies.ports.clock);
+  const [own] = dependencies.openClusters;
+  if (!own) throw new Error('no cluster');
+  const openClusters = [{ ...own, doctor: never }];
+  const silent = async () => ({ ...dependencies, openClusters, ports: { ...dependencies.ports, clock } });
+  const unreachable = {
+    what: 'sandbox: reachable',
+    verdict: 'fail',
+    says: 'the time limit ended before an answer arrived',
+  };
+  expect(await doctor(silent)({}, limit)).toMatchObject({
+    verdict: 'fail',
+    checks: expect.arrayContaining([unreachable]),
+  });
+  expect(await answerAccessQuestion({ question: 'access', machines: [] }, silent, true, limit)).toMatchObject({
+    checks: expect.arrayContaining([unreachable]),
   });
 });
 
