@@ -1,3 +1,4 @@
+import { powerInWords } from '../fencing/model/machine.ts';
 import { z } from 'zod';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Cause } from './model/cause.ts';
@@ -237,7 +238,8 @@ const machineLine = ({ machine, power }: NodeLocation): TreeLine =>
     unless(
       power,
       'is not known',
-      ({ power: state, evidence }) => `${state} (${Object.values(evidence)[0] ?? state}), asked now`,
+      ({ power: state, evidence }) =>
+        `${powerInWords(state)} (${Object.values(evidence)[0] ?? powerInWords(state)}), asked now`,
     ),
   );
 

@@ -1,3 +1,4 @@
+import { powerInWords } from '../fencing/model/machine.ts';
 import type { TreeLine } from './answer.ts';
 import type { CloudMemory } from './cloud-memory.ts';
 import { locationAt } from './gather.ts';
@@ -83,7 +84,7 @@ export const detachTree = ({ attachment, location, disk, diskId, now }: DetachFa
     { depth: 0, what: `volume ${attachment.volumeName ?? ''}`, says: '' },
     { depth: 1, what: `attachment to ${node}`, says: states.join(', ') },
     { depth: 2, what: `Node ${node}`, says: describeKubelet(location, now).replace(/^Node \S+ (?:is )?/, '') },
-    ...(facts ? [{ depth: 3, what: `machine ${facts.machine}`, says: `${facts.power}, asked now` }] : []),
+    ...(facts ? [{ depth: 3, what: `machine ${facts.machine}`, says: `${powerInWords(facts.power)}, asked now` }] : []),
     ...(view && diskId
       ? [
           {

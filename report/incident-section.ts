@@ -1,3 +1,4 @@
+import { powerInWords } from '../fencing/model/machine.ts';
 import type { Incident, IncidentStep, Proof, Trigger } from '../incidents/incident.ts';
 import { timelineCharts } from './chart.ts';
 import { clockTime, dateTime, duration, count, factsOf, stateWords, describeIncident, subjectOf } from './words.ts';
@@ -134,7 +135,7 @@ const proofItem =
   (at: number) =>
   ({ asked, answered, power, requestId, evidence: words }: Proof, index: number): Markup =>
     html` <li id="${anchor(at, { list: 'proofs', index })}">
-      <span class="time">${dateTime(epochMs(answered))}</span> <b>${name(power)}</b>
+      <span class="time">${dateTime(epochMs(answered))}</span> <b>${name(powerInWords(power))}</b>
       <span class="soft"
         >answered after
         ${duration(epochMs(answered) - epochMs(asked))}${requestId === null ? ', without a request id' : null}</span

@@ -1,3 +1,4 @@
+import { powerInWords } from '../fencing/model/machine.ts';
 import type { Incident } from '../incidents/incident.ts';
 import { shadowSummaryOf, type PhaseDuration, phaseDurations, kubernetesAlone } from './figures.ts';
 import {
@@ -131,7 +132,7 @@ const proofsPart = ({ proofs }: Incident): readonly string[] =>
           ['answered (UTC)', 'power', 'request', 'evidence'],
           proofs.slice(0, MOST_STEPS).map(({ answered, power, requestId, evidence }) => [
             dateTime(epochMs(answered)),
-            plain(power),
+            plain(powerInWords(power)),
             plain(requestId ?? '–'),
             Object.entries(evidence)
               .map(([what, value]) => plain(`${what}: ${value}`))

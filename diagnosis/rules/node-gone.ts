@@ -1,6 +1,6 @@
 import type { Cause } from '../model/cause.ts';
 import { ifFound, type NodeLocation, type Situation } from '../model/facts.ts';
-import type { MachineFacts } from '../../fencing/model/machine.ts';
+import { type MachineFacts, powerInWords } from '../../fencing/model/machine.ts';
 import { isNamedByDisk, proofOf } from './holder.ts';
 import {
   attachmentAt,
@@ -73,7 +73,8 @@ const goneUnasked = (location: NodeLocation, situation: Situation): Cause =>
     ],
   });
 
-const isOrMay = ({ power }: MachineFacts): string => (power === 'running' ? 'runs and may' : `is ${power} and may`);
+const isOrMay = ({ power }: MachineFacts): string =>
+  power === 'running' ? 'runs and may' : `is ${powerInWords(power)} and may`;
 
 const goneButRuns = (location: NodeLocation, situation: Situation, facts: MachineFacts): Cause => {
   const hidden = isHidden(facts, situation);

@@ -46,6 +46,9 @@ export type Power =
   | 'missing'
   | 'unknown';
 
+/** The power state as a word for people, after "is". They need not know how often a look must say it. */
+export const powerInWords = (power: string): string => (power === 'off-if-repeated' ? 'off' : power);
+
 export interface DiskAttachment {
   readonly disk: DiskId;
   readonly state: 'attaching' | 'attached' | 'detaching' | 'busy';

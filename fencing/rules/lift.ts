@@ -1,5 +1,5 @@
 import { isOfShownBoot, type NodeFacts } from '../model/cluster-facts.ts';
-import { machineOfProviderID, type Power } from '../model/machine.ts';
+import { machineOfProviderID, type Power, powerInWords } from '../model/machine.ts';
 import { because, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import type { ClusterStep } from '../model/steps.ts';
@@ -94,7 +94,7 @@ const whyLift = (view: View, node: NodeFacts): Reason | null => {
   if (mayWrite(view) && !isVouchedByPerson(view))
     return because(
       'no-longer-off',
-      `the cloud says that ${machine} is ${power}, so Cloudfence removes its out-of-service taint from Node ` +
+      `the cloud says that ${machine} is ${powerInWords(power)}, so Cloudfence removes its out-of-service taint from Node ` +
         node.name,
     );
   if (hasBootedSince(node)) return bootedSince(node);

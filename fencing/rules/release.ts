@@ -10,6 +10,7 @@ import {
   type Tombstone,
   type VolumeFacts,
 } from '../model/cluster-facts.ts';
+import { powerInWords } from '../model/machine.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { timing } from '../model/policy.ts';
 import { because, type Reason } from '../model/reason.ts';
@@ -69,7 +70,7 @@ const leftoverAttachment = (view: View, record: FenceRecord): string | null => {
  */
 const missingForReturn = (view: View, node: NodeFacts, record: FenceRecord): Reason | null => {
   if (view.machine.power !== 'running')
-    return unproven(`the cloud says that the machine is ${view.machine.power}, not running`);
+    return unproven(`the cloud says that the machine is ${powerInWords(view.machine.power)}, not running`);
   if (node.bootID === record.bootID) return unproven(`Node ${node.name} still shows the boot that was fenced`);
   if (node.ready !== 'True') return unproven(`Node ${node.name} is not Ready yet`);
   if (!leaseIsFresh(view, record.lease)) return whyLeaseProvesNothing(view, node, record);
@@ -288,7 +289,7 @@ export const endRequestedRelease: Rule = (view) => {
   return refuse(
     because(
       'still-off',
-      `the cloud says that ${machine.machine} is ${machine.power}: start it, and the fence ends by itself. To ` +
+      `the cloud says that ${machine.machine} is ${powerInWords(machine.power)}: start it, and the fence ends by itself. To ` +
         `end it without a boot, look at the machine, and then run ${acceptCommand(node)}`,
     ),
   );

@@ -1,5 +1,5 @@
 import { type SurveyOfClusters, type FirstStopping, type NodeFacts, shortHash } from '../model/cluster-facts.ts';
-import type { MachineFacts, Power } from '../model/machine.ts';
+import { type MachineFacts, type Power, powerInWords } from '../model/machine.ts';
 import { beginsNothing, timing } from '../model/policy.ts';
 import { because, pluralize, listSome } from '../model/reason.ts';
 import { stepKey } from '../model/steps.ts';
@@ -138,7 +138,7 @@ export const forgetStopping: Rule = (view) => {
   if (!namesOnlyThisMachine(node, machine, identityRules)) return null;
   return takeStep(
     { do: 'note-stopping', node: targetNode(node), stopping: null },
-    because('no-longer-stopping', `${machine.machine} is ${machine.power}`),
+    because('no-longer-stopping', `${machine.machine} is ${powerInWords(machine.power)}`),
   );
 };
 

@@ -45,6 +45,20 @@ it('nothing is destroyed on a Node that does not name the machine, or that names
   expect(always(isDestructive, ours)).toBeGreaterThan(runsOf(500));
 });
 
+it('no text for people contains the code off-if-repeated', () => {
+  let seen = 0;
+  fc.assert(
+    fc.property(anyView, (view) => {
+      const decision = decide(view);
+      if (!('because' in decision)) return;
+      seen += 1;
+      expect(decision.because.says).not.toContain('off-if-repeated');
+    }),
+    { numRuns: runsOf(30_000), seed: 7 },
+  );
+  expect(seen).toBeGreaterThan(runsOf(500));
+});
+
 it('nothing is done while paused', () => {
   const lifts = is('lift-out-of-service');
   const pausedNowhere = ({ policy, cluster }: View) => policy.paused === null && cluster.surroundings.paused === null;
