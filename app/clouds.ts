@@ -1,6 +1,5 @@
 import { quoteBeginning } from '../fencing/model/foreign-text.ts';
 import { InvalidConfiguration, InvalidInput } from '../fencing/model/errors.ts';
-import { shorten } from '../fencing/model/reason.ts';
 import { anyCloud } from './any-cloud.ts';
 import type {
   CloudAccess,
@@ -58,7 +57,7 @@ export const openIncidents = async (
   const [open] = places.flatMap(({ at }) => at(address) ?? []);
   if (open) return open(options);
   throw new InvalidInput(
-    `"${shorten(withoutQuery(address), LONGEST_SHOWN)}" is no place of incidents: write ` +
+    `${quoteBeginning(withoutQuery(address))} is no place of incidents: write ` +
       `${places.map(({ form }) => form).join(', ')}, or a folder`,
   );
 };
@@ -72,12 +71,10 @@ export const openTestChain = async (entrance: string, options: Parameters<OpenTe
   const [open] = chains.flatMap(({ at }) => at(entrance) ?? []);
   if (open) return open(options);
   throw new InvalidInput(
-    `"${shorten(withoutQuery(entrance), LONGEST_SHOWN)}" is no place where events enter an install: write ` +
+    `${quoteBeginning(withoutQuery(entrance))} is no place where events enter an install: write ` +
       chains.map(({ form }) => form).join(', or '),
   );
 };
-
-const LONGEST_SHOWN = 200;
 
 /** A query may contain a signature, which is a secret. */
 const withoutQuery = (address: string): string => address.replace(/\?.*$/s, '?…');

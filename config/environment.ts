@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
-import { shorten } from '../fencing/model/reason.ts';
+import { quoteBeginning } from '../fencing/model/foreign-text.ts';
 import type { Moment } from '../fencing/rules/view.ts';
 
 /**
@@ -38,7 +38,6 @@ export const readEnvironment = (): Environment => ({
 const TIME_LIMIT = 'CLOUDFENCE_TIMEOUT_SECONDS';
 /** No platform allows an invocation to run for longer than a day (s). */
 const LONGEST_S = 86_400;
-const LONGEST_SHOWN = 100;
 
 /**
  * Returns the platform's time limit for an invocation (ms). On Lambda, the platform reports it.
@@ -49,7 +48,7 @@ export const readTimeLimit = (): number => {
   const seconds = /^\d{1,9}(?:\.\d{1,9})?$/.test(text) ? Number(text) : 0;
   if (seconds > 0 && seconds <= LONGEST_S) return seconds * 1_000;
   throw new InvalidConfiguration([
-    `the environment variable ${TIME_LIMIT} is "${shorten(text, LONGEST_SHOWN)}", which is not a number of ` +
+    `the environment variable ${TIME_LIMIT} is ${quoteBeginning(text)}, which is not a number of ` +
       `seconds from 1 to ${LONGEST_S}: set it to the time limit of the function, or deploy the function again`,
   ]);
 };

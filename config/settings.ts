@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
+import { quoteBeginning } from '../fencing/model/foreign-text.ts';
 import { shorten } from '../fencing/model/reason.ts';
 import { type Environment, readEnvironment, readVariable } from './environment.ts';
 import { jsonOrNull, parseJsonOrNull } from '../fencing/model/json-text.ts';
@@ -38,9 +39,7 @@ export const loadWithoutClusters = async (
     path === null ? configurationSchema.parse({}) : await parseText(await readText(path, 'the configuration'), path);
   const region = flags.region ?? written.region ?? environment.region;
   if (region !== null && !REGION_PATTERN.test(region))
-    throw new InvalidConfiguration([
-      `"${shorten(region, LONGEST_SHOWN)}" is not a region: write one such as eu-west-1`,
-    ]);
+    throw new InvalidConfiguration([`${quoteBeginning(region)} is not a region: write one such as eu-west-1`]);
   const cloud = flags.cloud ?? written.cloud;
   return {
     ...written,
@@ -125,13 +124,18 @@ const unreadable: Readonly<Record<string, string>> = {
 };
 
 const LONGEST_SHOWN = 200;
+/** Names of files and folders are shorter (characters). A longer one may be a token. */
+const LONGEST_NAME = 64;
+
+const hasLongName = (path: string): boolean => path.split(/[/\\]/).some((name) => name.length > LONGEST_NAME);
 
 /**
- * Returns a path for a message. Hides a text that is not a path, because it may be the content of a file with a token.
+ * Returns a path for a message. Hides a text that is not a path, because it may be a token, or the content of a file
+ * with one.
  */
 export const shownPath = (path: string): string => {
   if (isContent(path)) return `(a text of ${path.length} characters in place of a path)`;
-  return shorten(path, LONGEST_SHOWN);
+  return hasLongName(path) ? quoteBeginning(path) : shorten(path, LONGEST_SHOWN);
 };
 
 /** Returns whether a text is the content of a file, and not a path. */

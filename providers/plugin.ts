@@ -8,7 +8,7 @@ import type { Check } from './check.ts';
 import type { StoredKubeconfig, ManagedCluster, PermissionTags } from './cluster-entries.ts';
 import type { StageWriter } from './stage.ts';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
-import { shorten } from '../fencing/model/reason.ts';
+import { quoteBeginning } from '../fencing/model/foreign-text.ts';
 
 /** How to reach the API server of a managed cluster. */
 interface ManagedApiServer {
@@ -174,7 +174,8 @@ export interface CloudPlugin {
   readonly stageWriter: () => Promise<StageWriter>;
 }
 
-const LONGEST_SHOWN = 100;
+/** The address of a proxy may contain a user and a password. */
+const withoutPassword = (text: string): string => text.replace(/^([a-z]+:\/\/)?[^/]*@/i, '$1…@');
 
 const isWebAddress = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
 
@@ -186,7 +187,7 @@ export const readUrl = (variable: ReadVariable, name: string): string | null => 
   const text = variable(name);
   if (text === null || isWebAddress(text)) return text;
   throw new InvalidConfiguration([
-    `the environment variable ${name} is "${shorten(text, LONGEST_SHOWN)}", which is not a URL: write one such ` +
+    `the environment variable ${name} is ${quoteBeginning(withoutPassword(text))}, which is not a URL: write one such ` +
       'as https://host.example, or remove the variable',
   ]);
 };

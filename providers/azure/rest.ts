@@ -14,7 +14,7 @@ import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { type ClientOptions, endsWithinTimeout, withReadableProxy } from './client.ts';
 import { withCloudfenceErrors } from './errors.ts';
 import type { DefaultAzureCredential } from '@azure/identity';
-import { shorten } from '../../fencing/model/reason.ts';
+import { quoteBeginning } from '../../fencing/model/foreign-text.ts';
 
 /**
  * Calls Azure services for which a single call is sufficient and no SDK is needed. An SDK for each service would be
@@ -139,13 +139,11 @@ const headersOf = ({ notBefore, properties }: OutgoingMessage): Readonly<Record<
   ...Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, quoted(value)])),
 });
 
-const LONGEST_SHOWN = 100;
-
 const originOf = (host: string): string => {
   const url = /^https?:/i.test(host) ? host : `https://${host}`;
   if (URL.canParse(url)) return new URL(url).origin;
   throw new InvalidConfiguration([
-    `"${shorten(host, LONGEST_SHOWN)}" is not the host of a Service Bus namespace: set ` +
+    `${quoteBeginning(host)} is not the host of a Service Bus namespace: set ` +
       'CLOUDFENCE_BUS__fullyQualifiedNamespace to one such as my-bus.servicebus.windows.net',
   ]);
 };

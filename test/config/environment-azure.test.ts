@@ -33,5 +33,8 @@ describe('the URL of a service', () => {
   it('of a Service Bus is a host, or is rejected', () => {
     const credential = { getToken: async () => null };
     expect(() => createSender({ credential, host: 'a b' })).toThrow(/CLOUDFENCE_BUS__fullyQualifiedNamespace/);
+    expect(() => createSender({ credential, host: ` ${'s3cret'.repeat(12)}` })).not.toThrow(
+      new RegExp('s3cret'.repeat(8)),
+    );
   });
 });

@@ -1,12 +1,16 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { readTimeLimit } from '../../config/environment.ts';
+import { openIncidents, openTestChain } from '../../app/clouds.ts';
 import { linkFromFiles } from '../../app/connect-cluster.ts';
+import { readUrl } from '../../providers/plugin.ts';
 import { loadFunctionSettings, loadSettings } from '../../config/settings.ts';
 import { InvalidConfiguration } from '../../fencing/model/errors.ts';
 
 /** Variables that a person or a template has set to an invalid value. */
 
 afterEach(() => vi.unstubAllEnvs());
+
+const noEnvironment = { config: null, kubeconfig: null, region: null, home: null };
 
 const withVariables = (variables: Readonly<Record<string, string>>): void => {
   for (const [name, value] of Object.entries({ KUBECONFIG: '/nowhere', ...variables })) vi.stubEnv(name, value);
@@ -26,6 +30,40 @@ describe('the time limit of a function', () => {
   ])('may be %j', (text, ms) => {
     withVariables({ CLOUDFENCE_TIMEOUT_SECONDS: text });
     expect(readTimeLimit()).toBe(ms);
+  });
+});
+
+describe('a secret in place of another value', () => {
+  const secret = `eyJhbGciOiJSUzI1NiJ9.${'c2VjcmV0'.repeat(12)}`;
+  const shown = 'c2VjcmV0'.repeat(3);
+  const errorOf = (failing: () => unknown): Promise<unknown> =>
+    Promise.resolve()
+      .then(failing)
+      .then(
+        () => null,
+        (error: unknown) => error,
+      );
+
+  it.each([
+    ['the time limit', () => readTimeLimit()],
+    ['a region', () => loadSettings(noEnvironment, { region: secret })],
+    ['a path', () => loadSettings(noEnvironment, { config: secret })],
+    ['a kubeconfig', () => linkFromFiles(secret, null)],
+    ['a URL', () => readUrl(() => secret, 'HTTPS_PROXY')],
+    ['a bucket', () => openIncidents(secret, { region: null, variable: () => null })],
+    ['the entrance of events', () => openTestChain(secret, { region: null, variable: () => null })],
+  ])('is shown only by its beginning: %s', async (_, failing) => {
+    withVariables({ CLOUDFENCE_TIMEOUT_SECONDS: secret });
+    const error = await errorOf(failing);
+    expect(String(error)).toContain('eyJhbGci');
+    expect(String(error)).not.toContain(shown);
+  });
+
+  it('is not shown if it is the password of a proxy', () => {
+    expect(() => readUrl(() => 'anna:secret@proxy:3128', 'HTTPS_PROXY')).toThrow(
+      /HTTPS_PROXY is ".*@proxy:3128", which/,
+    );
+    expect(() => readUrl(() => 'anna:secret@proxy:3128', 'HTTPS_PROXY')).not.toThrow(/secret/);
   });
 });
 
