@@ -187,8 +187,8 @@ export const readUrl = (variable: ReadVariable, name: string): string | null => 
   const text = variable(name);
   if (text === null || isWebAddress(text)) return text;
   throw new InvalidConfiguration([
-    `the environment variable ${name} is ${quoteBeginning(withoutPassword(text))}, which is not a URL: write one such ` +
-      'as https://host.example, or remove the variable',
+    `the environment variable ${name} is ${quoteBeginning(withoutPassword(text))}, which is not a URL: write one ` +
+      'such as https://host.example, or remove the variable',
   ]);
 };
 

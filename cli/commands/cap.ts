@@ -142,8 +142,8 @@ const readCaps = async (
 };
 
 const withoutLedger = (cluster: string): string =>
-  `cloudfence: ${cluster} has no ConfigMap kube-system/cloudfence-ledger. Cloudfence fences nothing without it: apply ` +
-  'infra/kubernetes/rbac.yaml';
+  `cloudfence: ${cluster} has no ConfigMap kube-system/cloudfence-ledger. Cloudfence fences nothing without it: ` +
+  'apply infra/kubernetes/rbac.yaml';
 
 /**
  * Shows the use of the cap, overrides the cap for some time, or ends an override. Uses a person's own credentials,

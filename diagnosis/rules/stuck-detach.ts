@@ -52,8 +52,8 @@ const nodeGone: DetachRule = (facts) => {
   if (location.node !== null || !power) return null;
   return cause('node-gone-machine-runs', 'proved', 'by-person', {
     says:
-      `Node ${attachment.node} no longer exists, and its machine ${power.machine} is ${powerInWords(power.power)}. It may still ` +
-      `write to ${what(facts)}.`,
+      `Node ${attachment.node} no longer exists, and its machine ${power.machine} is ` +
+      `${powerInWords(power.power)}. It may still write to ${what(facts)}.`,
     proof: proofOf(facts),
     waits: `${attachment.name} ← ${power.machine}, which Kubernetes no longer knows.`,
     next: [
@@ -105,8 +105,8 @@ const cutOff: DetachRule = (facts) => {
   return cause(isKnown ? 'machine-unreachable' : 'machine-unknown', isKnown ? 'proved' : 'cannot-tell', 'by-person', {
     says:
       `No pod uses ${what(facts)} on ${attachment.node}, but its kubelet is silent, and ` +
-      `${isKnown ? `its machine is ${powerInWords(power.power)}` : 'it is unknown whether its machine runs'}: it may still write ` +
-      'to the disk.',
+      `${isKnown ? `its machine is ${powerInWords(power.power)}` : 'it is unknown whether its machine runs'}: it may ` +
+      'still write to the disk.',
     proof: proofOf(facts),
     waits: `${attachment.name} ← a kubelet that cannot be reached.`,
     next: [

@@ -94,8 +94,8 @@ const whyLift = (view: View, node: NodeFacts): Reason | null => {
   if (mayWrite(view) && !isVouchedByPerson(view))
     return because(
       'no-longer-off',
-      `the cloud says that ${machine} is ${powerInWords(power)}, so Cloudfence removes its out-of-service taint from Node ` +
-        node.name,
+      `the cloud says that ${machine} is ${powerInWords(power)}, so Cloudfence removes its out-of-service taint ` +
+        `from Node ${node.name}`,
     );
   if (hasBootedSince(node)) return bootedSince(node);
   return hasOutlivedIdentity(view, node)

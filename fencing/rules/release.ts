@@ -289,8 +289,8 @@ export const endRequestedRelease: Rule = (view) => {
   return refuse(
     because(
       'still-off',
-      `the cloud says that ${machine.machine} is ${powerInWords(machine.power)}: start it, and the fence ends by itself. To ` +
-        `end it without a boot, look at the machine, and then run ${acceptCommand(node)}`,
+      `the cloud says that ${machine.machine} is ${powerInWords(machine.power)}: start it, and the fence ends by ` +
+        `itself. To end it without a boot, look at the machine, and then run ${acceptCommand(node)}`,
     ),
   );
 };

@@ -26,7 +26,7 @@ describe('a path of this package in a text', () => {
   });
 });
 
-it('a command in a text begins with npx only in a checkout: elsewhere, npx would load a package of someone else', () => {
+it('a command in a text begins with npx only in a checkout: elsewhere, npx would load another package', () => {
   const doctor = 'npx cloudfence doctor --context prod';
   expect(withOwnPaths(doctor, '/opt/cloudfence')).toBe('cloudfence doctor --context prod');
   expect(withOwnPaths(doctor, '/opt/"quoted"')).toBe('cloudfence doctor --context prod');
