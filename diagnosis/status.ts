@@ -227,7 +227,9 @@ const clusterLines = (status: ClusterStatus, now: number): readonly string[] => 
     ...tombstones.map(({ node, fence }) =>
       plain(`  Node ${node}: a person removed fence ${fence}; Cloudfence does not fence the Node again in this boot`),
     ),
-    ...stopping.map(({ node, since }) => plain(`  Node ${node}: its machine stops since ${formatTime(since)}`)),
+    ...stopping.map(({ node, since }) =>
+      plain(`  Node ${node}: its machine has been stopping since ${formatTime(since)}`),
+    ),
     capLine(cap),
   ];
 };
