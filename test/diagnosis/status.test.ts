@@ -6,7 +6,7 @@ import { ClusterUnavailable } from '../../fencing/model/errors.ts';
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { openConnection, createCluster } from '../../kubernetes/cluster.ts';
-import { FENCED_LABEL, RECORD_ANNOTATION, SETTINGS } from '../../kubernetes/names.ts';
+import { FENCED_LABEL, RECORD_ANNOTATION, SETTINGS, STOPPING_LABEL } from '../../kubernetes/names.ts';
 import { createStatusReading } from '../../kubernetes/readings/status.ts';
 import { apiOf, type AwsWorld } from '../../sandbox/aws-sandbox.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
@@ -100,6 +100,17 @@ describe('the status', () => {
     world.advance(120_000);
     const later = await statusOf(world);
     expect(later.text).toContain('nothing is missing: the next sweep releases the Node');
+  });
+
+  it('says since when a machine has been stopping', async () => {
+    const { world, scene } = stage(1);
+    const node = scene.nodeOf(scene.holder);
+    edit(world, 'nodes', [node], ({ metadata }) => {
+      metadata.labels = { ...metadata.labels, [STOPPING_LABEL]: '2026-01-01T00-01-02Z_in_0' };
+    });
+    const { json, text } = await statusOf(world);
+    expect(text).toContain(`Node ${node}: its machine has been stopping since 00:01:02Z`);
+    expect(json.clusters[0]?.stopping).toEqual([{ node, since: '2026-01-01T00:01:02Z' }]);
   });
 
   it('does not wait for a cluster that never answers', async () => {
