@@ -12,7 +12,7 @@ import { azureCloud } from '../../providers/azure/index.ts';
 import { azureClients } from '../../providers/azure/client.ts';
 import { gcpCloud } from '../../providers/gcp/index.ts';
 import { computeClients } from '../../providers/gcp/client.ts';
-import { describeNetworkError, firstLineOf } from '../../transport/answers.ts';
+import { describeNetworkError, firstLineOf, isUnreadableAnswer } from '../../transport/answers.ts';
 import { openStandIn } from '../providers/stand-in.ts';
 import { credential, polling, prefix, subscription } from '../sandbox/azure/azure-world.ts';
 import { credentials, region } from '../sandbox/ec2/ec2-world.ts';
@@ -102,6 +102,28 @@ it('names the first of many addresses that were tried in vain', () => {
 
 it('an error that is not of the network is not treated as one', () =>
   expect(describeNetworkError(new Error('ENOTFOUND'))).toBeNull());
+
+const thrownBy = (read: () => unknown): unknown => {
+  try {
+    return read();
+  } catch (error) {
+    return error;
+  }
+};
+
+const failures: readonly [string, () => unknown][] = [
+  ['a page in place of JSON', () => JSON.parse('<html>')],
+  ['an address with half of a code', () => decodeURIComponent('%E0%A4')],
+  ['a length that cannot be', () => 'x'.repeat(-1)],
+  ['an object without an expected part', () => JSON.parse('{"a":null}').a.b],
+];
+
+it.each(failures)('%s is an answer that cannot be read', (_, read) =>
+  expect(isUnreadableAnswer(thrownBy(read))).toBe(true),
+);
+
+it('an error that a library made itself is not one', () =>
+  expect(isUnreadableAnswer(new Error('the request failed'))).toBe(false));
 
 it('only the first line of a long message is kept, up to a length', () => {
   expect(firstLineOf('who may not do what\nand the request, signature and all')).toBe('who may not do what');
