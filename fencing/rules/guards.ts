@@ -151,10 +151,13 @@ const offSince = ({ machine, cluster, now }: View): number | null => {
   return lastSign - now.wall <= timing.clocksDiffer ? lastSign : null;
 };
 
-/** Waits as long as the policy requires, to leave time for planned stops and starts. */
+/**
+ * Waits as long as the policy requires, to leave time for planned stops and starts. The cloud's clock may be ahead of
+ * ours. The delay then begins now at the latest.
+ */
 export const delayedByPolicy: Rule = (view) => {
   const since = offSince(view);
-  const left = since === null ? 0 : since + view.policy.fenceAfter - view.now.wall;
+  const left = since === null ? 0 : Math.min(since, view.now.wall) + view.policy.fenceAfter - view.now.wall;
   return left > 0
     ? wait(
         left,

@@ -165,6 +165,11 @@ describe('a fence of a machine that is off', () => {
     ],
     ['is delayed by the policy', view({ policy: policy({ fenceAfter: 60_000 }) }), 'wait delayed-by-policy'],
     [
+      'is not delayed without such a policy if the cloud’s clock is ahead of ours',
+      view({ machine: machine({ since: NOW + 300_000 }) }),
+      'mark',
+    ],
+    [
       'is delayed from the kubelet’s last sign of life if the cloud gives no time',
       view({
         policy: policy({ fenceAfter: 60_000 }),
