@@ -3,7 +3,7 @@ import type { DiskAttachment } from '../model/machine.ts';
 import { timing } from '../model/policy.ts';
 import { because } from '../model/reason.ts';
 import { type CloudStep, type Step, stepKey } from '../model/steps.ts';
-import { targetMachine } from './identity.ts';
+import { isVolumeGone, targetMachine } from './identity.ts';
 import { podsWanting } from './pods.ts';
 import { type PlannedStep, type Decision, type Rule, takeStep, takeSteps, type View } from './view.ts';
 
@@ -79,6 +79,14 @@ const letGo = (view: View, { attachment }: VolumeFacts): boolean =>
   !isOfThisMachine(view, attachment) ||
   takenForAnothers(view);
 
+/** Returns all volumes on this disk. Several PersistentVolumes may name one disk, each in its own form. */
+const volumesOn = ({ cluster, identityRules }: View, { disk }: DiskAttachment): readonly VolumeFacts[] =>
+  cluster.volumes.filter((volume) => !isVolumeGone(volume) && identityRules.diskOf(volume) === disk);
+
+/** Returns whether a pod on the Node uses the disk, or may use it, through any of its PersistentVolumes. */
+export const isDiskWanted = (view: View, disk: DiskAttachment): boolean =>
+  volumesOn(view, disk).some(({ key }) => podsWanting(view, key).length > 0);
+
 /**
  * Returns whether Cloudfence may detach the disk. It may detach only data disks of this Node's PersistentVolumes that
  * no pod on the Node uses and that Kubernetes has released.
@@ -86,8 +94,8 @@ const letGo = (view: View, { attachment }: VolumeFacts): boolean =>
 const mayDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): boolean =>
   disk.keep === null &&
   volume.persistentVolume !== null &&
-  podsWanting(view, volume.key).length === 0 &&
-  letGo(view, volume);
+  !isDiskWanted(view, disk) &&
+  volumesOn(view, disk).every((one) => letGo(view, one));
 
 /**
  * Returns how long (ms) the detach of the volume has been awaited. The API server's clock may be wrong. So the longer
@@ -166,15 +174,15 @@ const dueDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): Cloud
  */
 export const detachDisk: Rule = (view) => {
   if (view.policy.detach === 'never') return null;
-  return takeSteps(
-    view.cluster.volumes.flatMap((volume): readonly PlannedStep[] => {
-      const disk = attachedDiskOf(view, volume);
-      const step = disk && mayDetach(view, volume, disk) ? dueDetach(view, volume, disk) : null;
-      if (!disk || !step || view.memory.declined.has(stepKey(step))) return [];
-      const says = `the cloud still reports ${disk.disk} as ${disk.state} on ${view.machine.machine}`;
-      return [{ step, because: because('disk-still-attached', says) }];
-    }),
-  );
+  const planned = view.cluster.volumes.flatMap((volume): readonly PlannedStep[] => {
+    const disk = attachedDiskOf(view, volume);
+    const step = disk && mayDetach(view, volume, disk) ? dueDetach(view, volume, disk) : null;
+    if (!disk || !step || view.memory.declined.has(stepKey(step))) return [];
+    const says = `the cloud still reports ${disk.disk} as ${disk.state} on ${view.machine.machine}`;
+    return [{ step, because: because('disk-still-attached', says) }];
+  });
+  // Two volumes on one disk need only one detach.
+  return takeSteps([...new Map(planned.map((one) => [stepKey(one.step), one])).values()]);
 };
 
 /**

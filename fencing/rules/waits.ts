@@ -3,7 +3,14 @@ import { because, pluralize, listSome, type Reason } from '../model/reason.ts';
 import { type AwaitedAttachments, type Decision, type Memory, type Rule, type View, wait } from './view.ts';
 import { timing } from '../model/policy.ts';
 import { isUnmarked } from './mark.ts';
-import { unwantedForMs, attachedDiskOf, detachesDueIn, isDetachDeclined, nudgeLastsFor } from './volumes.ts';
+import {
+  unwantedForMs,
+  attachedDiskOf,
+  detachesDueIn,
+  isDetachDeclined,
+  isDiskWanted,
+  nudgeLastsFor,
+} from './volumes.ts';
 import {
   hasComeBack,
   isDeletionDeclined,
@@ -118,9 +125,10 @@ export const waitForAttachments: Rule = (view) => {
 export const waitForDisks: Rule = (view) => {
   if (view.policy.detach === 'never') return null;
   const going = view.cluster.volumes
-    .filter((volume) => volume.persistentVolume !== null && podsWanting(view, volume.key).length === 0)
-    .map((volume) => attachedDiskOf(view, volume))
-    .filter((disk) => disk !== null && disk.keep === null && !isDetachDeclined(view, disk));
+    .map((volume) => (volume.persistentVolume === null ? null : attachedDiskOf(view, volume)))
+    .filter(
+      (disk) => disk !== null && disk.keep === null && !isDiskWanted(view, disk) && !isDetachDeclined(view, disk),
+    );
   return going.length > 0
     ? wait(lookDelay(view), because('disks-going', `${pluralize(going.length, 'disk is', 'disks are')} still attached`))
     : null;

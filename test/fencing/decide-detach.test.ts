@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { AttachmentFacts } from '../../fencing/model/cluster-facts.ts';
-import type { DiskAttachment } from '../../fencing/model/machine.ts';
+import type { AttachmentFacts, VolumeFacts } from '../../fencing/model/cluster-facts.ts';
+import type { DiskAttachment, VolumeHandle } from '../../fencing/model/machine.ts';
 import { defaultPolicy, timing } from '../../fencing/model/policy.ts';
 import { decide } from '../../fencing/rules/decide.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { ago, attachment, cluster, machine, marked, NOW, view, volume } from './view-builder.ts';
+import { ago, attachment, cluster, diskOf, machine, marked, NOW, pod, view, volume } from './view-builder.ts';
 
 /** Each condition of the detach and of the nudge, one by one. */
 
@@ -77,6 +77,49 @@ describe('a detach', () => {
       'wait disks-going',
     ],
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
+
+describe('a detach of a disk that two PersistentVolumes name', () => {
+  const other = (change: Partial<VolumeFacts>): VolumeFacts =>
+    volume({
+      handle: 'DISK-1',
+      key: 'a-driver^DISK-1',
+      persistentVolume: 'pv-2',
+      pvc: 'default/other',
+      attachmentName: 'csi-2',
+      attachment: attachment({ name: 'csi-2', uid: 'va-2', attached: true }),
+      ...change,
+    });
+  const identityRules = {
+    ...view().identityRules,
+    diskOf: ({ driver, handle }: VolumeHandle) => diskOf({ driver, handle: handle.toLowerCase() }),
+  };
+  const released = volume({ attachment: null });
+  const staying = pod({ name: 'agent', uid: 'agent', tolerates: true, volumes: ['a-driver^DISK-1'] });
+  const both = (change: Partial<View['cluster']>): View =>
+    fencing({ node: marked({ released: ago(1_000), phase: 'fenced' }), ...change }, { ...always, identityRules });
+
+  it.each([
+    ['frees it once Kubernetes has released both', { volumes: [released, other({ attachment: null })] }, 'detach-disk'],
+    [
+      'leaves it to a pod that stays and uses it through the other one',
+      { volumes: [released, other({})], pods: [staying] },
+      'fenced fenced',
+    ],
+    [
+      'waits until Kubernetes has released the other one',
+      { node: marked(), volumes: [released, other({})] },
+      'wait attachments-going',
+    ],
+    [
+      'does not wait for one that only a kubelet names',
+      { volumes: [released, other({ attachment: null, persistentVolume: null, pvc: null })] },
+      'detach-disk',
+    ],
+  ])('%s', (_, given, expected) => expect(said(both(given))).toBe(expected));
+
+  it('is requested once', () =>
+    expect(decide(both({ volumes: [released, other({ attachment: null })] }))).toMatchObject({ alongside: [] }));
 });
 
 describe('a nudge', () => {
