@@ -40,12 +40,14 @@ export const waitingEnd = (state: RunState, reason: Reason, ms: number): Ending 
 
 /** Returns the ending of a run that has reached its deadline: the present wait, or the call that kept failing. */
 export const endingAtDeadline = (state: RunState): Ending => {
-  const { outcome, reason, ms } = state.pending ?? {
-    outcome: 'waiting',
+  const { pending } = state;
+  if (pending?.outcome === 'failed')
+    return { outcome: 'failed', reason: pending.reason, lookAgainIn: null, retry: true };
+  const { reason, ms } = pending ?? {
     reason: because('not-fenced', 'the run ended before it had read the machine and the cluster'),
     ms: 1_000,
   };
-  return outcome === 'failed' ? { outcome, reason, lookAgainIn: null, retry: true } : waitingEnd(state, reason, ms);
+  return waitingEnd(state, reason, ms);
 };
 
 /**

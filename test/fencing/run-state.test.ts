@@ -75,7 +75,7 @@ describe('a run at its beginning', () => {
       concluded: false,
       failures: 0,
     });
-    expect(begun.memory).toMatchObject({ searched: false, marks: 0, polls: 0, attachments: null });
+    expect(begun.memory).toMatchObject({ searched: false, marks: 0, polls: 0, attachments: null, testified: [] });
     expect([
       viewOf(begun, at(0)),
       viewOf({ ...read, cluster: null }, at(0)),

@@ -24,7 +24,7 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'loop, driver',
-    mutates: ['fencing/loop/{groups,locate,look,ports,run,sleep,survey}.ts'],
+    mutates: ['fencing/loop/{admission,groups,locate,look,ports,run,sleep,survey}.ts'],
     tests: [DECISIONS, INCIDENTS],
     least: 1,
   },
