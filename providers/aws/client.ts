@@ -38,6 +38,8 @@ export const ec2Clients = ({ requestHandler, onRequestsSent, ...options }: Clien
       ...shared,
       requestHandler: requestHandler ?? held,
       credentials: reads.config.credentials,
+      // If our clock is wrong, EC2 rejects the signature. A read is then sent again, but a destructive call is not.
+      systemClockOffset: reads.config.systemClockOffset,
       maxAttempts: 1,
     });
   };
