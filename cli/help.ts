@@ -23,7 +23,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     'cloudfence fence ip-10-0-0-11.ec2.internal         # by the name of a Node',
     'cloudfence fence pod/prod/db-0                     # by a pod that cannot move',
   ],
-  replay: ['cloudfence replay event.json', 'aws sqs receive-message … | cloudfence replay -'],
+  replay: ['cloudfence replay event.json', 'aws sqs receive-message --queue-url "$QUEUE" | cloudfence replay -'],
   sweep: ['cloudfence sweep --dry-run', 'cloudfence sweep --json'],
   release: [
     'cloudfence release ip-10-0-0-11.ec2.internal',
@@ -38,7 +38,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   status: ['cloudfence status --watch'],
   doctor: [
     'cloudfence doctor --region eu-west-1',
-    'cloudfence doctor --test-event cloudfence-prod     # on AWS; docs/cli.md has the other clouds',
+    'cloudfence doctor --test-event cloudfence-prod     # on AWS, with `incidents` in the configuration',
   ],
   cap: ['cloudfence cap', 'cloudfence cap --override 30m --reason "zone a is lost, checked in the console"'],
   drill: [

@@ -167,7 +167,8 @@ export interface TreeLine {
 const at = (depth: number, what: string, says: string): TreeLine => ({ depth, what, says });
 
 const stateOf = (pod: PodView, now: number): string => {
-  if (pod.deletionEnds !== null) return `Terminating, its grace period ends ${formatTime(pod.deletionEnds)}`;
+  if (pod.deletionEnds !== null)
+    return `Terminating, its grace period ${pod.deletionEnds < now ? 'ended' : 'ends'} ${formatTime(pod.deletionEnds)}`;
   if (pod.finished) return `ended, created ${formatDuration(now - pod.created)} ago`;
   if (pod.ready || pod.runs)
     return `${pod.ready ? 'runs' : 'runs, not ready'}, created ${formatDuration(now - pod.created)} ago`;

@@ -5,7 +5,7 @@ import type { MachineId } from '../fencing/model/machine.ts';
 import { reasonOf } from '../fencing/loop/ending.ts';
 import type { OutcomeKind } from '../fencing/model/outcome.ts';
 import type { Policy } from '../fencing/model/policy.ts';
-import { because, type Reason, onOneLine, shorten } from '../fencing/model/reason.ts';
+import { because, type Reason, onOneLine, pluralize, shorten } from '../fencing/model/reason.ts';
 import type { FenceRecord } from '../fencing/model/record.ts';
 import { isFenced } from '../fencing/rules/release.ts';
 import type { ClusterStanding, StatusPorts } from './ports.ts';
@@ -213,8 +213,8 @@ const capLine = (cap: ClusterStatus['cap']): string => {
       ? ''
       : `; the next fence can begin at ${time(opens)}`;
   return plain(
-    `  cap: ${begun} of at most ${limits.begun} fenced within 15 minutes (${nodes} Nodes), ${unfinished} of at ` +
-      `most ${limits.unfinished} unfinished${extra}`,
+    `  cap: ${begun} of at most ${limits.begun} fenced within 15 minutes (${pluralize(nodes, 'Node')}), ` +
+      `${unfinished} of at most ${limits.unfinished} unfinished${extra}`,
   );
 };
 
