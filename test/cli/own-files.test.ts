@@ -44,6 +44,17 @@ const cluster: SeenCluster = {
   nodes: [],
 };
 
+it('the steps on Azure let you write into the vault before they store the kubeconfig there', async () => {
+  const azure = (await registeredClouds()).find(({ name }) => name === 'azure');
+  const steps = (await azure?.stageWriter())?.steps('prod', [cluster], 'checkout') ?? [];
+  const orderOf = (command: string): number => steps.findIndex((step) => step.startsWith(command));
+  expect(orderOf('az keyvault create')).toBeGreaterThan(-1);
+  expect(orderOf("az role assignment create --role 'Key Vault Secrets Officer'")).toBeGreaterThan(
+    orderOf('az keyvault create'),
+  );
+  expect(orderOf('az keyvault secret set')).toBeGreaterThan(orderOf('az role assignment create'));
+});
+
 it.each(await registeredClouds())('the steps for a release on $name need no checkout', async ({ stageWriter }) => {
   const { steps } = await stageWriter();
   expect(steps('prod', [cluster], 'checkout').join('\n')).toContain('npx serverless deploy');

@@ -142,6 +142,10 @@ const vaultSteps = (stage: StageValue | undefined, clusters: readonly SeenCluste
     `# the name of a vault must be free in all of Azure: if it is not, choose another one, also in the file`,
     `az keyvault create --name ${vault} --resource-group ${VAULT_GROUP} --location ` +
       `${shellQuote(location)} --enable-rbac-authorization true`,
+    '# the owner of a vault may not write secrets into it. This role allows it, and takes effect after some minutes',
+    `az role assignment create --role 'Key Vault Secrets Officer' --assignee-principal-type User ` +
+      '--assignee-object-id "$(az ad signed-in-user show --query id --output tsv)" ' +
+      `--scope "$(az keyvault show --name ${vault} --query id --output tsv)"`,
   ];
 };
 
