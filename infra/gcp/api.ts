@@ -1,7 +1,8 @@
 import { GoogleAuth, PassThroughClient } from 'google-auth-library';
 import { z } from 'zod';
 import { nonEmptyText } from '../../fencing/model/foreign-text.ts';
-import { type CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import { CloudfenceError, PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import { loadCredentials } from '../../providers/gcp/credentials.ts';
 import { describeFunctionFailure } from '../serverless/deployer.ts';
 
 /** The management APIs that a deployment calls, by host name. */
@@ -121,7 +122,11 @@ export const createApi = ({ endpoint, wait }: ApiOptions): Api => {
       validateStatus: () => true,
       ...(body && { data: body }),
     };
-    const { status, data } = await sendOrExplain(`${method} ${path}`, () => auth.request<unknown>(request));
+    const [withoutQuery = ''] = path.split('?', 1);
+    const { status, data } = await sendOrExplain(`${method} ${withoutQuery}`, async () => {
+      await loadCredentials(auth);
+      return auth.request<unknown>(request);
+    });
     return { status, body: json.safeParse(data).data ?? {} };
   };
   return {
@@ -146,6 +151,7 @@ const sendOrExplain = async <T>(what: string, send: () => Promise<T>): Promise<T
   try {
     return await send();
   } catch (cause) {
+    if (cause instanceof CloudfenceError) throw cause;
     throw new Unavailable(`${what} got no response: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     });

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createApi } from '../../../infra/gcp/api.ts';
 import { checkInstall } from '../../../infra/gcp/install.ts';
 import { projectPermissions, secretPermissions } from '../../../infra/gcp/permissions.ts';
 import { requiredServices } from '../../../infra/gcp/ensure.ts';
@@ -53,6 +54,16 @@ const wholeLife = async (): Promise<void> => {
   google.store.services.delete('monitoring.googleapis.com');
   await deployer.deploy(packaged(), quiet);
 };
+
+it('without credentials, a call says how to get them, and not the whole query', async () => {
+  vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '/nowhere');
+  const { ask } = createApi({ endpoint: null, wait: async () => undefined });
+  const asked = ask({ method: 'GET', host: 'services', path: 'v1/projects/p/services:batchGet?names=a&names=b' });
+  await expect(asked).rejects.toThrow(
+    /^there are no credentials for Google Cloud.*gcloud auth application-default login/,
+  );
+  vi.unstubAllEnvs();
+});
 
 describe('the permissions of the person who deploys', () => {
   it('are enough if they are the listed ones', async () => {
