@@ -90,6 +90,16 @@ const silenceNeeded = (view: View): { readonly ms: number; readonly why: string 
 };
 
 /**
+ * Returns how long (ms) this run itself still has to see the same Lease of a machine that the cloud does not know. The
+ * clock of the kubelet may be slow, or ours fast, so that the Lease of a living kubelet looks old. A living kubelet
+ * renews it in this time. The control plane does not use these clocks when it loses a kubelet.
+ */
+const unseenFor = (view: View): number =>
+  view.machine.power === 'missing' && view.cluster.node?.ready !== 'Unknown'
+    ? timing.lateLease - sameLeaseFor(view)
+    : 0;
+
+/**
  * Waits until the kubelet is silent if nothing else shows that the Lease is older than the power-off. A kubelet that
  * renewed its Lease recently may be alive.
  */
@@ -97,7 +107,7 @@ export const kubeletNotSilent: Rule = (view) => {
   const { lease } = view.cluster;
   const needed = silenceNeeded(view);
   if (!needed || lease === null) return null;
-  const left = needed.ms - silentFor(lease, view);
+  const left = Math.max(needed.ms - silentFor(lease, view), unseenFor(view));
   return left > 0
     ? wait(
         untilLook(left, view),

@@ -18,8 +18,27 @@ const missing = (change: Partial<View['cluster']> = {}, memory: Partial<View['me
   view({
     machine: machine({ power: 'missing', generation: null, disks: [] }),
     cluster: cluster({ lease: silent, ...change }),
-    memory: { ...view().memory, firstLease: silent, lease: silent, ...memory },
+    memory: { ...view().memory, firstLease: silent, lease: silent, leaseSince: -19_000, ...memory },
   });
+
+describe('the Lease of a machine that the cloud does not know', () => {
+  const known = (ms: number, change: Partial<View['cluster']> = {}): View =>
+    missing(change, { witness: 'released', leaseSince: view().now.mono - ms });
+  it.each<[string, View, string]>([
+    [
+      'is watched for 20 s of our own clock, because another clock may make the Lease of a living kubelet look old',
+      known(19_999),
+      'wait kubelet-not-silent',
+    ],
+    ['is watched for 20 s if the Node is gone, too', known(19_999, { node: null }), 'wait kubelet-not-silent'],
+    ['is watched for no longer than that', known(20_000), 'mark'],
+    [
+      'need not be watched if the control plane has lost the kubelet',
+      known(0, { node: node({ ready: 'Unknown' }) }),
+      'mark',
+    ],
+  ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
 
 describe('an account or region that is not served', () => {
   const from = (source: IdentitySource['source'], value: string): IdentitySource => ({ source, driver: null, value });

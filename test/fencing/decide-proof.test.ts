@@ -47,6 +47,9 @@ describe('a power state', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
+/** When a run must have seen the Lease first (monotonic ms), to have seen the same Lease for 20 s. */
+const SAME_LEASE = view().now.mono - timing.lateLease;
+
 describe('a machine that the cloud does not find', () => {
   const missing = machine({ power: 'missing', generation: null, forGood: false });
   const silent = ago(60_000);
@@ -57,7 +60,7 @@ describe('a machine that the cloud does not find', () => {
       memory: {
         ...view().memory,
         firstOff: { wall: NOW - 1_000, mono, generation: null },
-        leaseSince: mono,
+        leaseSince: Math.min(mono, SAME_LEASE),
         firstLease: silent,
         lease: silent,
         witness,
@@ -279,7 +282,7 @@ describe('a person who vouches for a machine that no cloud can prove off', () =>
     ['starts a fence if the cloud gives no power state', vouching({ power: 'unknown', generation: null }), 'mark'],
     [
       'starts a fence if the cloud does not know the machine',
-      vouching(forgotten, { cluster: cluster({ lease: ago(60_000) }) }),
+      began({ leaseSince: SAME_LEASE }, forgotten, { cluster: cluster({ lease: ago(60_000) }) }),
       'mark',
     ],
     ['starts no fence before the kubelet is silent', vouching(forgotten), 'wait kubelet-not-silent'],
@@ -323,7 +326,9 @@ describe('a person who vouches for a machine that no cloud can prove off', () =>
     ],
     [
       'means the machine even if the cloud has forgotten it since then',
-      began({ firstGeneration: 'boot-0' }, forgotten, { cluster: cluster({ lease: ago(60_000) }) }),
+      began({ firstGeneration: 'boot-0', leaseSince: SAME_LEASE }, forgotten, {
+        cluster: cluster({ lease: ago(60_000) }),
+      }),
       'mark',
     ],
     [

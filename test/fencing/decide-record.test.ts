@@ -166,7 +166,7 @@ describe('what someone else removed from a fence', () => {
       ...given,
       machine: machine({ power: 'missing', generation: null, since: null, disks: [] }),
       cluster: { ...given.cluster, lease: silent },
-      memory: { ...given.memory, witness: 'released', testified: ['va-uid'], lease: silent },
+      memory: { ...given.memory, witness: 'released', testified: ['va-uid'], lease: silent, leaseSince: -19_000 },
     } as const;
     const drifted = machine({ generation: 'operation-2', generationDrifts: true });
     const renewed = { ...given, machine: drifted, cluster: { ...given.cluster, lease: ago(19_000) } };

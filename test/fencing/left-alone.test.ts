@@ -126,7 +126,7 @@ describe('a parked Node', () => {
     const drifted = { generation: 'boot-2', generationDrifts: true, disks: [] };
     expect(record(fencing({}, { machine: machine(drifted) }))).toMatchObject({ generation: 'boot-2' });
     const forgotten = machine({ power: 'missing', generation: null, disks: [] });
-    const witnessed = { ...view().memory, witness: 'released' } as const;
+    const witnessed = { ...view().memory, witness: 'released', leaseSince: -19_000 } as const;
     expect(
       record(
         fencing(
