@@ -492,6 +492,18 @@ describe('runs for several machines', () => {
     void done;
   });
 
+  it('leave no pause behind when all of them have ended', async () => {
+    const { ports } = quiet();
+    const pauses: AbortSignal[] = [];
+    const sleep: Clock['sleep'] = (_ms, signal) => {
+      pauses.push(signal);
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    };
+    const machines = Array.from({ length: 6 }, (_unused, nth) => `m-${nth}`);
+    await runAll(machines, runOptions(), { ...ports, clock: { ...ports.clock, sleep } });
+    expect(pauses.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+
   it('each have the time that is left, and their own run id', async () => {
     const starts: string[] = [];
     const { ports } = quiet();

@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
-import { abortOnSignal, clusterAt, errorOfCall } from '../../fencing/loop/ports.ts';
+import { abortOnSignal, clusterAt, endInTime, errorOfCall, halfOf } from '../../fencing/loop/ports.ts';
 import { InvalidConfiguration, Unavailable } from '../../fencing/model/errors.ts';
-import { clusterThat, portsThat } from './ports.ts';
+import { clusterThat, portsThat, steppingClock } from './ports.ts';
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
@@ -30,6 +30,22 @@ describe('a call that ends with its signal', () => {
     const call = vi.fn(never);
     await expect(abortOnSignal(AbortSignal.abort(new Error('too late')), call)).rejects.toThrow('too late');
     expect(call).not.toHaveBeenCalled();
+  });
+});
+
+describe('a call with a time limit', () => {
+  it('has no time left when the caller has its answer', async () => {
+    let given = AbortSignal.abort();
+    const answer = await endInTime(1_000, portsThat(), async (signal) => {
+      given = signal;
+      return signal.aborted ? 'too late' : 'in time';
+    });
+    expect([answer, given.aborted]).toEqual(['in time', true]);
+  });
+
+  it('may take half of what is left until the deadline', () => {
+    const clock = { ...steppingClock(), now: () => ({ wall: 0, mono: 20_000 }) };
+    expect(halfOf(80_000, { clock })).toBe(30_000);
   });
 });
 

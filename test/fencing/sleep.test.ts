@@ -128,6 +128,7 @@ describe('a wait for attachments', () => {
     const { asked, lasted } = await waited(names, gone, waits);
     expect(asked).toEqual(['a 250', 'd 650']);
     expect(lasted).toBe(1_050);
+    expect((await waited(names, gone, { ...waits, ms: 650 })).asked).toEqual(['a 250']);
   });
 
   it.each<readonly [string, Answer]>([
