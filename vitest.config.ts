@@ -53,9 +53,6 @@ const onAllCores = { maxWorkers: availableParallelism(), isolate: false };
 /** Their tests also wait for other programs, so more of them run than the machine has cores. */
 const besideOthers = { ...onAllCores, maxWorkers: 2 * availableParallelism(), sequence: { groupOrder: 1 } };
 
-/** In .ci/run, they get only the processor time that the scenarios on a control plane leave. */
-const inSpareTime = { ...besideOthers, testTimeout: 900_000, hookTimeout: 1_200_000 };
-
 /** Compares times with the sandbox's, so nothing else runs next to it. */
 const sideBySide = 'test/control-plane/differential/*.e2e.test.ts';
 
@@ -77,15 +74,19 @@ export default defineConfig({
         test: {
           name: 'thorough',
           include: ['test/**/*.thorough.test.ts', ...searches],
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
           provide: { thorough: true },
-          ...inSpareTime,
+          ...besideOthers,
         },
       },
       {
         test: {
           name: 'package',
           include: [inPackage],
-          ...inSpareTime,
+          testTimeout: 180_000,
+          hookTimeout: 1_200_000,
+          ...besideOthers,
         },
       },
       {
