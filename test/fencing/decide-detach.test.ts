@@ -112,6 +112,14 @@ describe('a detach of a disk that two PersistentVolumes name', () => {
       'wait attachments-going',
     ],
     [
+      'does not wait for another disk, which a pod that stays still uses',
+      {
+        volumes: [released, other({ handle: 'DISK-2', key: 'a-driver^DISK-2' })],
+        pods: [{ ...staying, volumes: ['a-driver^DISK-2'] }],
+      },
+      'detach-disk',
+    ],
+    [
       'does not wait for one that only a kubelet names',
       { volumes: [released, other({ attachment: null, persistentVolume: null, pvc: null })] },
       'detach-disk',

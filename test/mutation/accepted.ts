@@ -24,6 +24,13 @@ const unreached = (line: string, change: string): Accepted => {
 };
 
 export const accepted: readonly Accepted[] = [
+  {
+    file: 'fencing/rules/guards.ts',
+    line: 'if (decision) return decision;',
+    from: 'decision',
+    to: 'true',
+    because: 'The list of guards has one element, and the loop returns its answer, null or not.',
+  },
   ...['{ machine: true }  {}', 'true  false'].map((change) =>
     unreached('if (!location) return lookAt({ machine: true });', change),
   ),
