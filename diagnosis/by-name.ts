@@ -75,7 +75,7 @@ const askEach = <T>(
         return { cluster: name, answer: await inTime(() => ask(one)) };
       } catch (cause) {
         if (!(cause instanceof Unavailable)) throw cause;
-        throw new Unavailable(`${unanswered(name, cause)}. ${WITHOUT_IT}`, { cause });
+        throw unanswered(name, cause, WITHOUT_IT);
       }
     }),
   );

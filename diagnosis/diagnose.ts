@@ -241,7 +241,7 @@ const ask = async (
       return { cluster, reading, pods: await podsOf(target, reading, ports) };
     });
   } catch (error) {
-    if (error instanceof Unavailable) return new Unavailable(unanswered(cluster.cluster.name, error), { cause: error });
+    if (error instanceof Unavailable) return unanswered(cluster.cluster.name, error);
     if (error instanceof CloudfenceError) return error;
     throw error;
   }

@@ -1,4 +1,4 @@
-import { type CloudfenceError, InvalidInput, PermissionDenied } from '../fencing/model/errors.ts';
+import { InvalidInput, PermissionDenied, Unavailable } from '../fencing/model/errors.ts';
 import type { IdentitySource, MachineId } from '../fencing/model/machine.ts';
 import { ifFound, type ObjectName, type PodView, type VolumeView } from './model/facts.ts';
 import type { DiagnosisReading, DiagnosedCluster, DiagnosisPorts } from './ports.ts';
@@ -65,9 +65,11 @@ export const targetInWords = (target: NamedTarget): string => {
   }
 };
 
-/** Says which cluster did not answer, and why. */
-export const unanswered = (cluster: string, { message }: CloudfenceError): string =>
-  `cluster ${cluster} did not answer: ${message}`;
+/** Returns the error with the name of the cluster that did not answer, and with what to do. */
+export const unanswered = (cluster: string, cause: Unavailable, remedy: string | null = null): Unavailable =>
+  new Unavailable(`cluster ${cluster} did not answer: ${cause.message}${remedy === null ? '' : `. ${remedy}`}`, {
+    cause,
+  });
 
 export type SearchPorts = Pick<DiagnosisPorts, 'clusters' | 'cloud' | 'inTime' | 'signal'>;
 

@@ -115,8 +115,7 @@ const readCap = async (
     });
     return status && { cluster: name, ...status };
   } catch (cause) {
-    if (!(cause instanceof Unavailable)) throw cause;
-    throw new Unavailable(unanswered(name, cause), { cause });
+    throw cause instanceof Unavailable ? unanswered(name, cause) : cause;
   }
 };
 

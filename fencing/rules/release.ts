@@ -87,8 +87,8 @@ const whatStays = ({ name, taints, untaint }: NodeFacts): string =>
     : '';
 
 /**
- * Returns whether two clocks were involved of which one is a person's: this process releases for a person, or a person
- * released the fence and so wrote the time of the removal.
+ * Returns whether a person's clock is involved: this process releases for a person, or a person's release wrote the
+ * time of the removal.
  */
 const usesPersonsClock = ({ request, policy }: View, record: FenceRecord): boolean =>
   (request.intent === 'release' && !policy.dryRun) || record.phase === 'releasing';
