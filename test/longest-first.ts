@@ -39,6 +39,7 @@ const LONG: readonly string[] = [
   'exploration/unsafe-variants.thorough',
   'fuzz/fuzz',
   'exploration/exploration',
+  'random/random',
   'providers/events/bounds',
   'transport/answers',
   'simulation/stale',

@@ -26,7 +26,7 @@ const AS_IT_IS = 0;
 /** A mutant may be reached so many times more often than it is without a change, before its test counts as endless. */
 const ENDLESS = 100;
 
-/** The test runner itself lets a test time out once more after one that waited for ever in `expect().rejects`. */
+/** What a mutant leaves behind may make the next try fail, too. */
 const MOST_FAILURES = 2;
 
 /** Makes a passed test run again: the test runner repeats only what fails. */
@@ -71,6 +71,8 @@ export default class MutantRunner extends TestRunner {
 
   override onBeforeTryTask(test: RunnerTestCase, options: TestTryOptions): void {
     this.passed = false;
+    // Each try waits for what the tries before have expected, and a mutant may let that wait for ever.
+    test.promises = [];
     instrumentation.activeMutant = undefined;
     instrumentation.currentTestId = TEST;
     if (options.repeats !== AS_IT_IS && this.suspect === null) this.activate(this.queue.shift());

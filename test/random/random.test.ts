@@ -6,7 +6,7 @@ import { soakPlan } from './soak-plan.ts';
 import { counter } from './tally.ts';
 
 const FIRST_SEED = 1;
-const SCHEDULES = 300;
+const SCHEDULES = 2_000;
 
 test(`${SCHEDULES} random schedules from seed ${FIRST_SEED} are safe, and end`, async () => {
   const counted = counter();
