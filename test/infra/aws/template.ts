@@ -230,6 +230,11 @@ export const describeTemplate = (made: () => Made): void => {
       });
     });
 
+    it('may get messages from on-event itself, which Lambda would stop as an endless loop', () => {
+      const allowed = functionsOf(made().usual).filter(([, { RecursiveLoop }]) => RecursiveLoop === 'Allow');
+      expect(allowed.map(([name]) => name)).toEqual(['OnDasheventLambdaFunction']);
+    });
+
     it('accept only events from our rules', () => {
       const rules = Object.entries(ofType(made().usual, 'AWS::Events::Rule')).filter(
         ([name]) => !name.startsWith('Sweep'),
