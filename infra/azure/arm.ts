@@ -30,6 +30,8 @@ interface Call {
   readonly scope?: string | null;
   /** Any answer is final. By default, the call is repeated after a server error. */
   readonly once?: boolean;
+  /** How long to wait for the answer (ms). Two minutes by default. */
+  readonly lasts?: number;
 }
 
 interface HttpResponse {
@@ -127,12 +129,12 @@ const contentOf = (body: Call['body']): Readonly<Record<string, string>> => {
   return { 'content-type': Buffer.isBuffer(body) ? 'application/zip' : 'application/json' };
 };
 
-const requestFor = ({ method, body, headers }: Call, url: string): PipelineRequest => {
+const requestFor = ({ method, body, headers, lasts = ANSWER_LASTS_MS }: Call, url: string): PipelineRequest => {
   const sent = Buffer.isBuffer(body) ? new Uint8Array(body) : body && JSON.stringify(body);
   return createPipelineRequest({
     method,
     url,
-    timeout: ANSWER_LASTS_MS,
+    timeout: lasts,
     headers: createHttpHeaders({ ...contentOf(body), ...headers }),
     ...(sent !== undefined && { body: sent }),
   });

@@ -79,6 +79,9 @@ const keyOf = async (arm: Arm, { site, siteId }: FunctionApp, name: string): Pro
   return keys.parse(answer.body);
 };
 
+/** Longer than a function can take, which is four minutes. */
+const INVOCATION_LASTS_MS = 5 * 60_000;
+
 /**
  * Returns what a function answers to a call with its key at the host that the app reports. Returns undefined if ARM
  * says that the app does not exist. Any other obstacle throws, because a removal must not treat a missing answer as "no
@@ -99,6 +102,7 @@ export const invokeFunction = async (arm: Arm, install: Install, name: string, p
     headers: { 'x-functions-key': key, 'content-type': 'application/json' },
     scope: null,
     once: true,
+    lasts: INVOCATION_LASTS_MS,
   } as const;
   const answer = await arm.ask(call);
   if (isSuccess(answer)) return answer.body;
