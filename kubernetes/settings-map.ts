@@ -1,7 +1,7 @@
 import { CoreV1Api, type V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import type { Surroundings } from '../fencing/model/cluster-facts.ts';
 import { timing } from '../fencing/model/policy.ts';
-import type { Reader, Writer } from './connection.ts';
+import { pages, type Reader, type Writer } from './connection.ts';
 import { isNotFound } from './errors.ts';
 import { CAP_OVERRIDE, PAUSE_KEY, SETTINGS } from './names.ts';
 
@@ -67,16 +67,27 @@ export const endCapOverride = (writer: Writer): Promise<void> =>
 /** A list of metadata. Its items are null if the list is empty, despite the client's types. */
 interface CountedList {
   readonly items: readonly V1Node[] | null;
-  readonly metadata?: { readonly remainingItemCount?: number };
+  readonly metadata?: { readonly remainingItemCount?: number; readonly _continue?: string };
 }
+
+const countOneByOne = async (reader: Reader): Promise<number> => {
+  let count = 0;
+  for await (const page of pages((paging) => reader.readMetadata(CoreV1Api, (core) => core.listNode(paging))))
+    count += page.length;
+  return count;
+};
 
 /**
  * Counts the Nodes with one call: one item's metadata, and the server's own count of the others. The cost does not
- * depend on the size of the cluster.
+ * depend on the size of the cluster. A server may leave out its count, and is then asked for all Nodes.
+ * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/list-meta/
  */
 export const countNodes = async (reader: Reader): Promise<number> => {
-  const { items, metadata }: CountedList = await reader.readMetadata(CoreV1Api, (core) => core.listNode({ limit: 1 }));
-  return (items?.length ?? 0) + (metadata?.remainingItemCount ?? 0);
+  const { items, metadata = {} }: CountedList = await reader.readMetadata(CoreV1Api, (core) =>
+    core.listNode({ limit: 1 }),
+  );
+  const { remainingItemCount: others, _continue: next } = metadata;
+  return others === undefined && next ? countOneByOne(reader) : (items?.length ?? 0) + (others ?? 0);
 };
 
 /** Returns the settings of the cluster that decisions need. */
