@@ -17,9 +17,16 @@ export interface SignedCalls {
   readonly endpoint: string | null;
 }
 
+/** The domains of the partitions that have their own, by the beginning of their regions' names. */
+const DOMAINS: Readonly<Record<string, string>> = { cn: 'amazonaws.com.cn', eusc: 'amazonaws.eu' };
+
+/** Returns the host of a service in the region. */
+export const serviceHost = (service: string, region: string): string =>
+  `${service}.${region}.${DOMAINS[region.split('-')[0] ?? ''] ?? 'amazonaws.com'}`;
+
 /** Returns the address of a service in the region, or the endpoint that replaces it. */
 export const serviceUrl = (service: string, { region, endpoint }: SignedCalls): string =>
-  endpoint ?? `https://${service}.${region}.${region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'}`;
+  endpoint ?? `https://${serviceHost(service, region)}`;
 
 const signed = (
   service: string,

@@ -4,6 +4,7 @@ import { DescribeClusterCommand } from '@aws-sdk/client-eks';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { InvalidConfiguration } from '../../../fencing/model/errors.ts';
 import { withCloudfenceErrors } from '../errors.ts';
+import { serviceHost } from '../signed-calls.ts';
 
 /** Connects to the API server of an EKS cluster with the given AWS credentials. */
 
@@ -71,7 +72,7 @@ export const eksTokenProvider = (identity: EksIdentity): (() => Promise<string>)
 export const eksToken = ({ cluster, region, credentials, now }: EksIdentity): Promise<string> =>
   withCloudfenceErrors('sts:GetCallerIdentity (signing)', async () => {
     const signer = new SignatureV4({ credentials, region, service: 'sts', sha256: Sha256 });
-    const hostname = `sts.${region}.${region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'}`;
+    const hostname = serviceHost('sts', region);
     const request = {
       method: 'GET',
       protocol: 'https:',

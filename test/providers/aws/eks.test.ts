@@ -34,8 +34,12 @@ describe('the token for an EKS cluster', () => {
     );
   });
 
-  it('asks the STS of its own partition in China', async () => {
-    expect(urlIn(await eksToken(identity(() => NOON, 'cn-north-1'))).hostname).toBe('sts.cn-north-1.amazonaws.com.cn');
+  it.each([
+    ['cn-north-1', 'sts.cn-north-1.amazonaws.com.cn'],
+    ['us-gov-west-1', 'sts.us-gov-west-1.amazonaws.com'],
+    ['eusc-de-east-1', 'sts.eusc-de-east-1.amazonaws.eu'],
+  ])('asks the STS of its own partition in %s', async (region, host) => {
+    expect(urlIn(await eksToken(identity(() => NOON, region))).hostname).toBe(host);
   });
 
   it('is kept for a while, and renewed well before its 15 minutes end', async () => {
