@@ -35,7 +35,7 @@ describe('a power state', () => {
     ],
     [
       'off that counts only if it is repeated is no proof at first',
-      view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(900) }),
+      view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(-3_999) }),
       'wait second-read',
     ],
     [
@@ -88,7 +88,11 @@ describe('a machine that the cloud does not find', () => {
   const cases: readonly [string, View, string][] = [
     ['is proven by its disks only after they were asked', gone(), 'witness missing-without-witness'],
     ['is proven off if all disks are found and none names it', gone({}, 'released'), 'mark'],
-    ['is not proven off while a disk names it: all are asked again', gone({}, 'held'), 'wait missing-but-disk-held'],
+    [
+      'is not proven off while a disk names it: all are asked again',
+      gone({}, 'held', -58_999),
+      'wait missing-but-disk-held',
+    ],
     ['is refused if a disk still names it a minute later', gone({}, 'held', -59_000), 'refused missing-but-disk-held'],
     ['is refused if a disk cannot be found', gone({}, 'none'), unasked],
     ['is not proven by a disk that a pod merely wants', gone({ volumes: [volume({ attachment: null })] }), unasked],
@@ -202,8 +206,8 @@ describe('a machine that the cloud does not find', () => {
     [
       'is waited for until the kubelet has been silent for a minute',
       view({
-        ...gone({ lease: ago(20_000) }, 'released'),
-        memory: { ...gone({}, 'released').memory, lease: ago(20_000) },
+        ...gone({ lease: ago(59_999) }, 'released'),
+        memory: { ...gone({}, 'released').memory, lease: ago(59_999) },
       }),
       'wait kubelet-not-silent',
     ],

@@ -418,6 +418,24 @@ describe('a run', () => {
   });
 });
 
+it('a run whose invocation ends during a step reports the step, because it may have taken effect', async () => {
+  const ending = new AbortController();
+  const apply: Cluster['apply'] = async () => {
+    ending.abort(new Unavailable('the invocation has ended'));
+    return 'done';
+  };
+  const shown = cluster();
+  const taints = { outOfService: false, ours: false };
+  const recheck = async () => ({ uid: 'node-uid', recordText: null, taints, lease: shown.lease });
+  const blue = clusterThat({ look: async () => shown, recheck, reserve: async () => admitted, apply });
+  const ports = { cloud: cloudThat({ look: async () => [machine()] }), clusters: [blue], signal: ending.signal };
+  expect(await run(begun({ location }), portsThat(ports))).toMatchObject({
+    outcome: 'failed',
+    reason: { says: 'the invocation has ended' },
+    steps: [{ step: 'mark', result: 'failed' }],
+  });
+});
+
 describe('runs for several machines', () => {
   const runOptions = (change: object = {}) => {
     let runs = 0;

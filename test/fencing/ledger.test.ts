@@ -395,6 +395,7 @@ describe('a finished fence that is only counted, without an entry', () => {
   });
   it('is not found under the name of another machine, and its minute goes if it was the last', () => {
     expect(claims(full(['other.b...'])).says).toMatchObject({ admitted: false, begun: 441 });
+    expect(claims(full(['mine-2b...'])).says).toMatchObject({ admitted: false, begun: 441 });
     expect(claims(ledger([], [{ begun: NOW, count: 1, nodes: 900, names: [MINE] }])).write?.counted).toEqual([]);
   });
   it.each([

@@ -44,6 +44,17 @@ describe('the boot of a fence', () => {
     expect(isOfThisBoot(unknown, { bootID: 'boot-b' }, { generation: 'boot-2' })).toBe(false);
   });
 
+  it('is another one although its names begin alike, as two times of the same day do', () => {
+    const generation = '2026-01-01T12:00:00.000Z';
+    const long = { bootID: '2d1c1c2e-0000-4000-8000-000000000001' };
+    const known = fenceInBoot('run.1', long, { generation });
+    expect(isOfThisBoot(known, long, { generation })).toBe(true);
+    expect(isOfThisBoot(known, long, { generation: '2026-01-01T12:00:00.001Z' })).toBe(false);
+    const later = { bootID: '2d1c1c2e-0000-4000-8000-000000000002' };
+    expect(isOfThisBoot(known, later, { generation })).toBe(false);
+    expect(isOfThisBoot(known, later, { generation: null })).toBe(false);
+  });
+
   it('has a short name of fixed length, which is the same in each version', () => {
     expect(shortHash('')).toBe('0ztntfp');
     expect(fence.boot).toMatch(/^[0-9a-z]{14}$/);

@@ -588,6 +588,12 @@ describe('the ledger after a sweep', () => {
     expect(await showing([nameless], {}, { blue: { look: broken, identify } })).toEqual(expected);
   });
 
+  it('is not changed if one of several fences may belong to any machine', async () => {
+    const nameless = suspect('node-1', { ...fencing(), identitySources: [] });
+    expect(await showing([nameless, suspect('node-2', fencing())])).toEqual([]);
+    expect(await showing([suspect('node-2', fencing()), nameless])).toEqual([]);
+  });
+
   it('ends no fence that has begun since the cluster was read, however late it is written', async () => {
     const clock = steppingClock();
     const [scans, readAts]: [number[], number[]] = [[], []];
