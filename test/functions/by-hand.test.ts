@@ -157,12 +157,13 @@ describe('fence', () => {
       reason: expect.stringMatching(/^vouching-refused/),
     });
     const lenient = installOver(world, { vouching: 'accepted' });
-    expect(
-      await fence(async () => lenient.dependencies)({ instanceId: scene.holder }, lenient.context()),
-    ).toMatchObject({
-      outcome: 'refused',
-      reason: expect.stringMatching(/^suspended/),
-    });
+    for (const unstated of [{}, { reason: order.reason }, { assertOff: false, reason: order.reason }])
+      expect(
+        await fence(async () => lenient.dependencies)({ instanceId: scene.holder, ...unstated }, lenient.context()),
+      ).toMatchObject({
+        outcome: 'refused',
+        reason: expect.stringMatching(/^suspended/),
+      });
     expect(await fence(async () => lenient.dependencies)(order, lenient.context())).toMatchObject({
       outcome: 'fenced',
     });

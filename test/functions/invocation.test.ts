@@ -22,3 +22,16 @@ it.each([
   await Promise.allSettled([invocation]);
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
+
+it('the runs of an invocation end three seconds before the platform ends the process', async () => {
+  const { dependencies } = installOver(stopped().world);
+  const begins = dependencies.ports.clock.now().mono;
+  const limit = { getRemainingTimeInMillis: () => 60_000 };
+  const deadline = await withinInvocation(
+    dependencies,
+    limit,
+    () => null,
+    async (invocation) => invocation.deadline,
+  );
+  expect(deadline - begins).toBe(57_000);
+});
