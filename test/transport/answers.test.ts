@@ -12,7 +12,7 @@ import { azureCloud } from '../../providers/azure/index.ts';
 import { azureClients } from '../../providers/azure/client.ts';
 import { gcpCloud } from '../../providers/gcp/index.ts';
 import { computeClients } from '../../providers/gcp/client.ts';
-import { describeNetworkError, firstLineOf, isUnreadableAnswer } from '../../transport/answers.ts';
+import { describeNetworkError, firstLineOf, isUnreadableAnswer, requireSuccess } from '../../transport/answers.ts';
 import { openStandIn } from '../providers/stand-in.ts';
 import { credential, polling, prefix, subscription } from '../sandbox/azure/azure-world.ts';
 import { credentials, region } from '../sandbox/ec2/ec2-world.ts';
@@ -124,6 +124,10 @@ it.each(failures)('%s is an answer that cannot be read', (_, read) =>
 
 it('an error that a library made itself is not one', () =>
   expect(isUnreadableAnswer(new Error('the request failed'))).toBe(false));
+
+it.each([199, 302, 304])('an answer with the status %i is no success, because nothing was stored', (status) =>
+  expect(() => requireSuccess({ status, header: () => null, text: '' }, { name: 's3:PutObject' })).toThrow(Unavailable),
+);
 
 it('only the first line of a long message is kept, up to a length', () => {
   expect(firstLineOf('who may not do what\nand the request, signature and all')).toBe('who may not do what');

@@ -51,6 +51,17 @@ describe('AWS Health', () => {
   });
 });
 
+it('an event of an unknown kind that names two instances is a reason to look at both', () => {
+  const [one, other] = [MACHINE, 'i-12345678'];
+  const event = {
+    'detail-type': 'EC2 Instances Exchanged',
+    source: 'aws.ec2',
+    resources: [one, other].map((id) => `arn:aws:ec2:eu-central-1:111122223333:instance/${id}`),
+    detail: { 'instance-id': one, EC2InstanceId: other },
+  };
+  expect(readHints(event).hints.map(({ machine }) => machine)).toEqual([one, other]);
+});
+
 describe('the answer of aws sqs receive-message', () => {
   const letter = (machine: string, change: object = {}) => ({
     MessageId: 'm-1',

@@ -3,6 +3,7 @@ import { PermissionDenied, Refused, Unavailable } from '../../../fencing/model/e
 import { azureCloud } from '../../../providers/azure/index.ts';
 import { azureClients } from '../../../providers/azure/client.ts';
 import { credential, patient, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
+import { granted } from '../../permits.ts';
 import { openStandIn, type Answered, type StandIn } from '../stand-in.ts';
 
 /** Answers of ARM that the sandbox never gives by itself. The SDK reads them from a socket. */
@@ -126,6 +127,37 @@ describe('a machine that ARM does not find', () => {
   ])('is an error for any other reason (%o)', async (answer, kind) => {
     await expect(look(INSTANCE, answer)).rejects.toBeInstanceOf(kind);
   });
+
+  it.each([
+    [400, Refused],
+    [403, PermissionDenied],
+    [409, Refused],
+  ])('is not gone because of the code ResourceNotFound with the status %i', async (status, kind) => {
+    await expect(look(VM, failure('ResourceNotFound', status))).rejects.toBeInstanceOf(kind);
+  });
+});
+
+it('a machine of another subscription is not served', async () => {
+  const { unservedScope } = await cloudAnswering(failure('ResourceNotFound'));
+  const named = (id: string) => unservedScope({ source: 'providerID', driver: null, value: `azure://${id}` });
+  expect(named(VM)).toBeNull();
+  const another = VM.replace(/^\/subscriptions\/[^/]+/, '/subscriptions/a0000000-0000-4000-8000-00000000000b');
+  expect(named(another)?.scope).toBe('subscription a0000000-0000-4000-8000-00000000000b');
+});
+
+describe('a machine of the same name', () => {
+  it('in another resource group is not the machine that was asked for', async () => {
+    const other = VM.replace(/resourcegroups\/[^/]+/, 'resourcegroups/another');
+    const answer: Answered = { body: { ...Object(vm(['PowerState/deallocated']).body), id: other } };
+    await expect(look(VM, answer)).rejects.toBeInstanceOf(Unavailable);
+  });
+
+  it('that does not say which one it is is not powered off', async () => {
+    const cloud = await cloudAnswering(vm(['PowerState/running'], { vmId: undefined }));
+    const target = { machine: VM, incarnation: 'a0000000-0000-4000-8000-000000000001' };
+    await expect(cloud.powerOff(target, granted, patient())).rejects.toBeInstanceOf(Refused);
+    expect(standIn?.asked.map(({ method }) => method)).toEqual(['GET']);
+  });
 });
 
 describe('an instance of a scale set that ARM does not find', () => {
@@ -200,6 +232,8 @@ describe('an instance of a scale set that ARM does not find', () => {
     ['of another set', listed(`${set.replace('Pool', 'Other')}/1`)],
     ['of standalone machines', listed(`${prefix}/virtualMachines/a`)],
     ['of entries without an ID', { body: { value: [{}] } }],
+    ['with an entry of another set', listed(`${set}/1`, `${set.replace('Pool', 'Other')}/2`)],
+    ['with an entry without an ID', { body: { value: [{ id: `${set}/1`, location: 'westeurope' }, {}] } }],
     ['not found with meaningless text', failure('NotFound')],
     ['whose group is not found', failure('ResourceGroupNotFound')],
   ])('is not gone because of a list %s', async (_, list) => {

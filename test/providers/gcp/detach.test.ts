@@ -43,6 +43,14 @@ describe('a detach', () => {
     ]);
   });
 
+  it('of a second disk is another call, and not a repetition of the first one', async () => {
+    const { world, disk, machine, target } = withDisk();
+    const other = addDisk(world, {}, { instance: machine, deviceName: 'another' });
+    const cloud = cloudOf(world);
+    for (const one of [disk, other]) await cloud.detach(target, one, 'plain', granted, patient());
+    expect([held(world, disk), held(world, other)]).toEqual([false, false]);
+  });
+
   it('does not follow a redirect to another server', async () => {
     const { world, disk, target } = withDisk();
     const inner = inProcessFetch(world);

@@ -113,6 +113,7 @@ describe('a push request', () => {
     it.each([
       ['another audience', { aud: 'https://other.example.org' }],
       ['an audience that begins like ours', { aud: `${audience}/another` }],
+      ['an audience with which ours begins', { aud: audience.slice(0, -1) }],
       ['several audiences', { aud: [audience] }],
       ['another issuer', { iss: 'https://accounts.example.org' }],
       ['another account', { email: 'somebody@my-project.iam.gserviceaccount.com' }],
