@@ -1,6 +1,8 @@
+import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
 import { describe, expect, it } from 'vitest';
 import { PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
 import type { ClusterStep } from '../../fencing/model/steps.ts';
+import { objectReads } from '../../kubernetes/connection.ts';
 import {
   NODES,
   queryFor,
@@ -91,6 +93,15 @@ describe('a read', () => {
     });
     await expect(cluster.recheck('n1', over)).rejects.toThrow(/out of time/);
   });
+});
+
+it.each([
+  { namespace: '..', name: 'db-0' },
+  { namespace: 'default', name: '..' },
+])('an object whose name or namespace would lead to another path is not asked for (%o)', async (key) => {
+  const { readIfPresent, impossibleNames } = objectReads(() => Promise.reject(new Error('nobody asks for this')));
+  expect(await readIfPresent(CoreV1Api, key, (core, one) => core.readNamespacedPod(one))).toBeNull();
+  expect(impossibleNames()).toEqual(['..']);
 });
 
 describe('a write', () => {
