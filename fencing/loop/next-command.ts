@@ -1,4 +1,5 @@
 import { decide } from '../rules/decide.ts';
+import type { ClusterFacts } from '../model/cluster-facts.ts';
 import type { MachineFacts } from '../model/machine.ts';
 import { actOn, type Command, lookAt, RECHECK_LASTS_MS } from './command.ts';
 import { viewOf, type RunState, type Observation } from './state.ts';
@@ -37,13 +38,21 @@ export const nextCommand = (state: RunState, now: Moment): Command => {
   if (now.mono >= state.deadline) return { do: 'end', ending: endingAtDeadline(state) };
   if (!state.location) return state.machine ? { do: 'locate', facts: state.machine.value } : lookAt({ machine: true });
   const machine = !state.machine || now.mono - state.machine.receivedAt >= MACHINE_FACTS_LAST_MS;
-  const cluster = !state.cluster || now.mono - state.cluster.receivedAt >= timing.clusterFacts;
+  const cluster = !state.cluster || isOutdated(state.cluster, now);
   const view = viewOf(state, now);
   if (!view || machine || cluster) return lookAt({ machine, cluster });
   const decision = decide(view);
   const next = needsLook(state, decision) ? waitAtOnce(view) : decision;
   return next ? commandForDecision(state, next, now) : lookAt({ cluster: true });
 };
+
+/**
+ * Returns whether facts about the cluster are too old for a decision. Their age counts from the answer, because a slow
+ * API server must not prevent the fence. But if the read itself took long, the process was frozen, and a person may
+ * have paused Cloudfence or opted the Node out since then.
+ */
+const isOutdated = ({ requestedAt, receivedAt }: Observation<ClusterFacts>, now: Moment): boolean =>
+  now.mono - receivedAt >= timing.clusterFacts || receivedAt - requestedAt.mono >= timing.clusterRead;
 
 const isAllOf = ({ memory: { sinceLook } }: Pick<View, 'memory'>, kinds: ReadonlySet<Step['do']>): boolean =>
   [...sinceLook].every((key) => [...kinds].some((kind) => key.startsWith(`${kind} `)));

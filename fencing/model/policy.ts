@@ -125,6 +125,11 @@ export const timing = {
   /** Facts about the cluster that are older than this are not used. A process that was frozen reads them again. */
   clusterFacts: 5_000,
   /**
+   * Facts about the cluster whose read took at least this long are not used. A process that was frozen before their
+   * answer arrived reads them again.
+   */
+  clusterRead: 30_000,
+  /**
    * How long a survey of the other Nodes is valid, counted from its request. A process that was frozen makes another
    * survey before it powers off a machine.
    */

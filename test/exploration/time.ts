@@ -48,6 +48,7 @@ const shortPatience: Readonly<Record<keyof typeof timing, number>> = {
   vouchedBoot: ticks(2),
   settle: ticks(2),
   clusterFacts: ticks(2),
+  clusterRead: ticks(2),
   survey: ticks(2),
   lookAgain: ticks(2),
   lookLongest: ticks(2),

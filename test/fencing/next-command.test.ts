@@ -178,6 +178,24 @@ describe('a run looks', () => {
       { do: 'recheck' },
     ],
     [
+      'at nothing if the cluster was read in less than 30 s',
+      timing.clusterRead,
+      {
+        ...read(timing.clusterRead, timing.clusterRead),
+        cluster: { value: cluster(), requestedAt: at(1), receivedAt: timing.clusterRead },
+      },
+      { do: 'recheck' },
+    ],
+    [
+      'at the cluster if reading it took 30 s, because the process was frozen',
+      timing.clusterRead,
+      {
+        ...read(timing.clusterRead, timing.clusterRead),
+        cluster: { value: cluster(), requestedAt: at(0), receivedAt: timing.clusterRead },
+      },
+      look({ cluster: true }),
+    ],
+    [
       'at nothing while the facts of the cluster are young enough',
       timing.clusterFacts - 1,
       read(timing.clusterFacts - 1, timing.clusterFacts - 1),

@@ -73,6 +73,11 @@ test.each([300_624_517, 300_825_400])(
   },
 );
 
+// A function was frozen for 50 s while it read the cluster. In that time, a person opted the Node out.
+test('a Node that was opted out while a function was frozen is not fenced (seed 700816657)', async () => {
+  expect(failureOf(await play(planFor(700_816_657)))).toBeNull();
+});
+
 // A process was killed before it learned that the cap had admitted its fence.
 test('a fence counts from its entry in the ledger (seed 20000006)', async () => {
   expect(failureOf(await play(plainPlanFor(20_000_006)))).toBeNull();
