@@ -117,15 +117,18 @@ describe('a pushed log entry', () => {
     expect([world.parts.gce.violations, install.published]).toEqual([[], []]);
   });
 
-  it('of another project is refused, with the name of that', async () => {
-    const { world, holder, install } = stage();
-    const foreign = JSON.stringify(entryOf(world)).replaceAll('sandbox-project', 'other-project');
-    expect(await deliver(install, foreign)).toEqual({ status: 204 });
-    expect(install.lines).toMatchObject([
-      { decision: 'foreign', says: expect.stringMatching(/project other-project.*serves only sandbox-project/) },
-    ]);
-    expect(taints(world, holder)).not.toContain(QUARANTINE);
-  });
+  it.each(['other-project', 'sandbox-project-2'])(
+    'of another project is refused, with its name (%s)',
+    async (project) => {
+      const { world, holder, install } = stage();
+      const foreign = JSON.stringify(entryOf(world)).replaceAll('sandbox-project', project);
+      expect(await deliver(install, foreign)).toEqual({ status: 204 });
+      expect(install.lines).toMatchObject([
+        { decision: 'foreign', says: expect.stringMatching(`project ${project}\\b.*serves only sandbox-project\\b`) },
+      ]);
+      expect(taints(world, holder)).not.toContain(QUARANTINE);
+    },
+  );
 
   it('causes log lines and metrics with the same names as on other clouds', async () => {
     const { world, install } = stage();
@@ -332,6 +335,14 @@ describe('a message that fails each time', () => {
     expect(install.published).toMatchObject([
       { topic: 'dead-letters', attributes: { reason: expect.stringMatching(/^the message failed 20 times: /) } },
     ]);
+  });
+
+  it('is delivered again if the topic of dead letters cannot be reached either', async () => {
+    const { world, install } = stage();
+    install.outage.compute = true;
+    install.outage.topics = true;
+    expect(await receiver(install, entryOf(world))(20)).toEqual({ status: 503 });
+    expect(install.published).toEqual([]);
   });
 
   it('is returned at that delivery if it is a waiting message, because its early deliveries count, too', async () => {
