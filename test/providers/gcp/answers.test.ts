@@ -94,6 +94,14 @@ describe('an instance that Compute Engine shows', () => {
   });
 
   it.each([
+    ['has another name', { name: 'node-10' }],
+    ['is in another zone', { zone: 'https://www.googleapis.com/compute/v1/projects/my-project/zones/europe-west1-c' }],
+  ])('is an error if it %s than the one that was requested', async (_, more) => {
+    await expect(look(instance({ status: 'TERMINATED', ...more }))).rejects.toBeInstanceOf(Unavailable);
+    expect(await look(instance({ status: 'TERMINATED', zone: ZONE }))).toMatchObject({ power: 'off' });
+  });
+
+  it.each([
     ['boot missing', { boot: undefined }, 'boot disk'],
     ['type missing', { type: undefined }, /type unknown/],
     ['mode missing', { mode: undefined }, /unknown mode/],
