@@ -594,6 +594,13 @@ describe('the ledger after a sweep', () => {
     expect(await showing([suspect('node-2', fencing()), nameless])).toEqual([]);
   });
 
+  it('is not changed if a Node that is gone left a volume that only another cloud knows', async () => {
+    const gone = suspect('node-1', { because: 'node-missing', identitySources: [], attachments: ['csi-1'] });
+    const foreign = volume({ driver: 'another-driver', handle: 'their-disk', key: 'another-driver^their-disk' });
+    const look = async () => cluster({ node: null, volumes: [foreign] });
+    expect(await showing([gone], {}, { blue: { look } })).toEqual([]);
+  });
+
   it('ends no fence that has begun since the cluster was read, however late it is written', async () => {
     const clock = steppingClock();
     const [scans, readAts]: [number[], number[]] = [[], []];
