@@ -40,7 +40,7 @@ const yamlIn = (text: string, source: string): unknown => {
   if (text.length > LONGEST)
     throw new InvalidConfiguration([`${source}: has ${text.length} characters, and no more than ${LONGEST} are read`]);
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { prettyErrors: false, lineCounter });
+  const document = parseDocument(text, { prettyErrors: false, lineCounter, logLevel: 'error' });
   if (document.errors.length > 0)
     throw new InvalidConfiguration(document.errors.map((error) => yamlFault(source, lineCounter, error)));
   try {

@@ -225,6 +225,9 @@ export const objectReads = (read: SendWith): Pick<Reader, 'readIfPresent' | 'imp
   };
 };
 
+/** The fields of `metadata` that become a part of a request, a patch, or a name. They are texts if they are there. */
+const nameFields = { name: z.string().optional(), namespace: z.string().optional(), uid: z.string().optional() };
+
 /**
  * The fields that every answer of the API server to a read contains:
  * https://kubernetes.io/docs/reference/using-api/api-concepts/. The version of the server is the only answer that is
@@ -235,11 +238,11 @@ const kubernetesForm = z.union([
   z.object({
     kind: z.string().endsWith('List'),
     metadata: z.object({ resourceVersion: nonEmptyText }),
-    items: z.custom((items) => items === null || Array.isArray(items)),
+    items: z.array(z.object({ metadata: z.object(nameFields).optional() })).nullable(),
   }),
   z.object({
     kind: z.string().regex(/(?<!List)$/),
-    metadata: z.object({ resourceVersion: nonEmptyText }),
+    metadata: z.object({ resourceVersion: nonEmptyText, ...nameFields }),
   }),
 ]);
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { linkFromText } from '../../app/connect-cluster.ts';
 import { parseConfiguration } from '../../config/configuration-text.ts';
 import { configurationFrom } from '../../config/schema.ts';
@@ -8,7 +8,10 @@ import { readHints as readAzureHints } from '../../providers/azure/events/read-h
 import { toCloudfenceError as fromEc2 } from '../../providers/aws/errors.ts';
 import { toCloudfenceError as fromArm } from '../../providers/azure/errors.ts';
 
-import { clusterOver } from '../kubernetes/wire.ts';
+import type { Cluster } from '../../fencing/model/cluster.ts';
+import { makeNode } from '../contract/cluster/harness.ts';
+import { clusterOver, faultyCluster } from '../kubernetes/wire.ts';
+import { inProcess } from '../sandbox/in-process.ts';
 
 /** Inputs that the fuzzer found, in their shortest form. */
 
@@ -98,6 +101,14 @@ describe('a configuration', () => {
     expect(String(error)).toContain('cf.yaml: has 3000000 characters');
   });
 
+  it('with an object as a key is rejected, and the parser does not print it', () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockReturnValue();
+    const error = thrownBy(() => parseConfiguration('policy:\n  ? { token: secret-token }\n  : 1\n', 'cf.yaml'));
+    expect(error).toBeInstanceOf(InvalidConfiguration);
+    expect(warn.mock.calls).toEqual([]);
+    warn.mockRestore();
+  });
+
   const kubeconfig = 'apiVersion: v1\nkind: Config\nusers: [{ name: u, user: { token: secret-token } }]\n';
 
   it.each([
@@ -145,6 +156,22 @@ describe('an answer of Kubernetes', () => {
     const error: unknown = await empty
       .suspects(60_000, new AbortController().signal)
       .catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(ClusterUnavailable);
+    expect(String(error)).toContain('returned an answer that cannot be read');
+  });
+
+  it.each([
+    ['an object', (cluster: Cluster, signal: AbortSignal) => cluster.identify('node-1', signal)],
+    ['an entry of a list', (cluster: Cluster, signal: AbortSignal) => cluster.suspects(60_000, signal)],
+  ])('with an object in place of the name of %s means a cluster that cannot be read', async (_, read) => {
+    const stage = faultyCluster({});
+    await makeNode(stage, { name: 'node-1' });
+    const answers = inProcess(stage.server);
+    const odd = clusterOver(async (...request) => {
+      const answer = await answers(...request);
+      return { ...answer, body: answer.body.replace(/"name":("node-\d+")/, '"name":{"name":$1}') };
+    });
+    const error: unknown = await read(odd, new AbortController().signal).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(ClusterUnavailable);
     expect(String(error)).toContain('returned an answer that cannot be read');
   });
