@@ -14,7 +14,7 @@ export const NOW: Moment = { wall: Date.parse('2026-01-01T12:00:00.000Z'), mono:
 
 const ticks = (count: number): number => count * TICK_MS;
 
-/** Longer than every time in `shortPatience`, and longer than the life of a proof. */
+/** Longer than every time in `shortPatience` but one, and longer than the life of a proof. */
 export const OLDEST_TICKS = 3;
 const OLDEST_MS = ticks(OLDEST_TICKS);
 
@@ -48,7 +48,8 @@ const shortPatience: Readonly<Record<keyof typeof timing, number>> = {
   vouchedBoot: ticks(2),
   settle: ticks(2),
   clusterFacts: ticks(2),
-  clusterRead: ticks(2),
+  // Longer than each read of these worlds. So each read is used, as one that takes some seconds is.
+  clusterRead: OLDEST_MS,
   survey: ticks(2),
   lookAgain: ticks(2),
   lookLongest: ticks(2),
