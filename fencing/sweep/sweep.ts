@@ -64,10 +64,8 @@ const survey = async (cluster: Cluster, runOptions: SharedRunOptions, ports: Por
  * Returns whether a fence, or an object of a deleted Node, may belong to any machine. An object that names no machine
  * may belong to a machine of another cloud, whose install uses the same ledger.
  */
-const isAnybodys = ({ suspect, machines, doubt, fault }: SweepCandidate): boolean =>
-  suspect.because === 'node-missing'
-    ? machines.length === 0
-    : suspect.because === 'fenced' && (doubt !== null || fault !== null);
+const isAnybodys = ({ suspect, machines }: SweepCandidate): boolean =>
+  (suspect.because === 'fenced' || suspect.because === 'node-missing') && machines.length === 0;
 
 /**
  * Returns whether a Node is parked and has no attachments: its fence is finished, even if the ledger does not show it
