@@ -1,15 +1,10 @@
 // Prints what vitest needs to run the failed tests of a report again: a pattern of their names, then their files, a line
 // each. Prints nothing if the report does not explain all failures, because a run without them would hide the others.
 // Arguments: the report, and how many failures were counted.
-import { existsSync, readFileSync } from 'node:fs';
+import { failedIn, filesIn } from './report.mjs';
 
 const [, , report, counted] = process.argv;
-const { testResults } = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : { testResults: [] };
-const failed = testResults.flatMap(({ name, assertionResults }) =>
-  assertionResults
-    .filter(({ status }) => status === 'failed')
-    .map(({ ancestorTitles, title }) => ({ file: name, path: [...ancestorTitles, title].join(' > ') })),
-);
+const failed = failedIn(filesIn(report));
 const exactly = (text) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 if (failed.length > 0 && failed.length === Number(counted)) {
   console.log(`^(${failed.map(({ path }) => exactly(path)).join('|')})$`);

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePorts } from '../../testbed/free-ports.ts';
 
 /** The only place where the tests read the path of moto: CLOUDFENCE_MOTO_SERVER, or what .ci/install-moto installs. */
 const usual = join(
@@ -26,7 +26,7 @@ export interface MotoServer {
 export const startMoto = async (): Promise<MotoServer> => {
   if (!existsSync(program))
     throw new Error(`these tests need the moto server, which is not at ${program}: install it with .ci/install-moto`);
-  const port = await freePort();
+  const [port] = await freePorts(1);
   const child = spawn(program, ['-H', '127.0.0.1', '-p', String(port)], { stdio: 'ignore' });
   const url = `http://127.0.0.1:${port}`;
   await untilAnswering(url);
@@ -39,16 +39,6 @@ export const startMoto = async (): Promise<MotoServer> => {
       await gone;
     },
   };
-};
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (typeof address !== 'object' || address === null) throw new Error('no free port');
-  return address.port;
 };
 
 const untilAnswering = async (url: string, attempts = 300): Promise<void> => {

@@ -17,7 +17,7 @@ describe.concurrent('a machine that came back under a mark that a killed run lef
     const stage = await diedAfterMark(testbed, 'outlived');
     const { scene, home, refuge, disk } = stage;
     await home.power();
-    const { says } = await cloudfence(testbed.access, 'fence', home.instance, '--timeout', '5s');
+    const { says } = await cloudfence(testbed.access, 'fence', home.instance, '--timeout', '15s');
     expect(says).toMatchObject({ outcome: 'waiting', steps: [{ step: 'lift-out-of-service', result: 'done' }] });
     expect((await worldOf(scene)).ours).toEqual({ [home.name]: PARKED, [refuge.name]: [] });
     await home.kubelet.boot();
