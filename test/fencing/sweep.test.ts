@@ -8,81 +8,14 @@ import { PermissionDenied, Refused, Unavailable } from '../../fencing/model/erro
 import type { IdentitySource, MachineFacts } from '../../fencing/model/machine.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { longWaits } from '../../fencing/model/reason.ts';
-import type { FenceRecord } from '../../fencing/model/record.ts';
-import { sweep } from '../../fencing/sweep/sweep.ts';
-import { cloudThat, clusterThat, portsThat, steppingClock } from './ports.ts';
-import { ago, attachment, cluster, machine, marked, node, NOW, record, volume } from './view-builder.ts';
+import { clusterThat, steppingClock } from './ports.ts';
+import { empty, fencing, named, parked, stage, suspect, swept } from './sweep-stage.ts';
+import { attachment, cluster, machine, marked, node, record, volume } from './view-builder.ts';
 
 /**
  * Which machines a sweep looks at, in which order, and what it says about those that it cannot look at. Its runs end at
  * once, because they have no time.
  */
-
-const named = (value: string, source: IdentitySource['source'] = 'providerID'): IdentitySource => ({
-  source,
-  driver: null,
-  value,
-});
-
-const suspect = (name: string, change: Partial<SuspectNode> = {}): SuspectNode => ({
-  because: 'lease-stale',
-  node: name,
-  identitySources: [named(name.replace('node', 'm'))],
-  record: null,
-  marked: null,
-  attachments: [],
-  ...change,
-});
-
-const fencing = (change: Partial<FenceRecord> = {}) => ({ because: 'fenced' as const, record: record(change) });
-const parked = fencing({ phase: 'fenced', generation: 'boot-1' });
-
-interface Stage {
-  readonly looks: (readonly string[])[];
-  readonly showing: (readonly string[])[];
-  readonly applied: unknown[];
-  readonly ports: Ports;
-}
-
-const stage = (
-  suspects: readonly SuspectNode[],
-  power: Record<string, Partial<MachineFacts>> = {},
-  {
-    cloud = {},
-    blue = {},
-    others = [],
-  }: { cloud?: Partial<Cloud>; blue?: Partial<Cluster>; others?: readonly Cluster[] } = {},
-): Stage => {
-  const [looks, showing, applied]: [string[][], string[][], unknown[]] = [[], [], []];
-  const look: Cloud['look'] = async (ids) => {
-    looks.push([...ids]);
-    return ids.flatMap((id) => (power[id] ? [machine({ machine: id, ...power[id] })] : []));
-  };
-  const cluster: Cluster = clusterThat({
-    suspects: async () => suspects,
-    identify: async () => null,
-    concludeUnless: async (machines) => void showing.push([...machines].toSorted()),
-    apply: async (step) => {
-      applied.push(step);
-      return 'done';
-    },
-    ...blue,
-  });
-  return {
-    looks,
-    showing,
-    applied,
-    ports: portsThat({ cloud: cloudThat({ look, ...cloud }), clusters: [cluster, ...others] }),
-  };
-};
-
-const swept = ({ ports }: Stage, change: Partial<SharedRunOptions> = {}) => {
-  let runs = 0;
-  const newRunId = () => `run-${String((runs += 1)).padStart(3, '0')}`;
-  return sweep({ policy: defaultPolicy, deadline: 0, newRunId, ...change }, ports);
-};
-
-const empty: Cluster = clusterThat({ name: 'green', suspects: async () => [], concludeUnless: async () => undefined });
 
 describe('the order of a sweep', () => {
   const off = { power: 'off' } as const;
@@ -618,101 +551,5 @@ describe('the ledger after a sweep', () => {
     const concludeUnless = () => Promise.reject(new Refused('x'));
     const one = stage([suspect('node-1')], {}, { blue: { concludeUnless }, others: [empty] });
     expect((await swept(one)).outcomes).toMatchObject([{ machine: 'm-1' }]);
-  });
-});
-
-describe('the overdue fences of a sweep', () => {
-  const [MINUTE, DAY] = [60_000, 24 * 3_600_000];
-  const fixed = { ...steppingClock(), now: () => ({ wall: NOW, mono: 1_000 }) };
-  const overdue = async (
-    suspects: readonly SuspectNode[],
-    power: Parameters<typeof stage>[1] = {},
-    more: Parameters<typeof stage>[2] = {},
-  ) => {
-    const one = stage(suspects, power, more);
-    return (await swept({ ...one, ports: { ...one.ports, clock: fixed } })).overdue;
-  };
-  const node1 = { cluster: 'blue', node: 'node-1' };
-  const begunDaysAgo = ago(3 * DAY);
-  const longFenced = (change: Partial<FenceRecord> = {}, name = 'node-1') =>
-    suspect(name, fencing({ phase: 'fenced', begun: begunDaysAgo, ...change }));
-
-  it.each([
-    ['more than a day', DAY + 1, [node1]],
-    ['a day', DAY, []],
-  ])('are those that began %s ago, finished or not', async (_, age, fenced) => {
-    for (const phase of ['fencing', 'fenced'] as const)
-      expect(await overdue([suspect('node-1', fencing({ phase, begun: ago(age) }))])).toEqual({ fenced, returned: [] });
-  });
-
-  it('are no Nodes without a fence, whatever record they have', async () => {
-    const { record: old } = longFenced();
-    for (const because of ['lease-stale', 'node-missing', 'labelled'] as const)
-      expect(await overdue([suspect('node-1', { because, record: old })])).toEqual({ fenced: [], returned: [] });
-    expect(await overdue([suspect('node-1', { because: 'fenced' })])).toEqual({ fenced: [], returned: [] });
-  });
-
-  it.each([
-    ['runs', { power: 'running' }, [node1]],
-    ['starts', { power: 'starting' }, [node1]],
-    ['is off', { power: 'off' }, []],
-    ['stops', { power: 'stopping' }, []],
-    ['is unknown', { power: 'unknown' }, []],
-  ] as const)('include one whose machine %s since ten minutes', async (_, facts, returned) => {
-    const since = NOW - 10 * MINUTE - 1;
-    expect((await overdue([longFenced()], { 'm-1': { ...facts, since } })).returned).toEqual(returned);
-  });
-
-  it.each([
-    ['the machine came back ten minutes ago', {}, 10 * MINUTE, []],
-    ['the fence began after the return, ten minutes ago', { begun: ago(10 * MINUTE) }, 11 * MINUTE, []],
-    ['the fence began after the return, even longer ago', { begun: ago(10 * MINUTE + 1) }, 11 * MINUTE, [node1]],
-  ])('count from the later of fence and return: %s', async (_, change, back, returned) => {
-    const facts = { 'm-1': { power: 'running', since: NOW - back } } as const;
-    expect((await overdue([longFenced(change)], facts)).returned).toEqual(returned);
-  });
-
-  it.each([
-    ['the removal of the mark', { phase: 'lifted', released: ago(10 * MINUTE + 1) }, [node1]],
-    ['a removal of the mark ten minutes ago', { phase: 'lifted', released: ago(10 * MINUTE) }, []],
-    ['nothing, if the record does not say when the mark was removed', { phase: 'lifted', released: null }, []],
-    ['nothing, if the fence was finished before the return', { phase: 'fenced', released: ago(DAY) }, []],
-  ] as const)('count from %s if the cloud does not say since when the machine runs', async (_, change, returned) => {
-    const facts = { 'm-1': { power: 'running', since: null } } as const;
-    expect((await overdue([longFenced(change)], facts)).returned).toEqual(returned);
-  });
-
-  it('count from the return of the machine whose return is known, if the Node names two', async () => {
-    const sources = ['m-1', 'm-2'].map((id) => named(id, 'csiNode'));
-    const twice = { ...longFenced(), identitySources: sources };
-    const since = NOW - 11 * MINUTE;
-    const facts = { 'm-1': { power: 'off' }, 'm-2': { power: 'running', since } } as const;
-    expect((await overdue([twice], facts)).returned).toEqual([node1]);
-  });
-
-  const returnedNode = marked(
-    { phase: 'fenced', begun: begunDaysAgo, released: ago(600_000) },
-    { name: 'node-1', bootID: 'boot-b', taints: { outOfService: false, ours: false, quarantine: true } },
-  );
-  const releasing = {
-    find: async () => ['node-1'],
-    look: async () => cluster({ node: returnedNode, pods: [], volumes: [], lease: ago(3_000) }),
-    recheck: async () => ({ node: returnedNode, lease: ago(2_000), surroundings: cluster().surroundings }),
-  };
-
-  it('include no Node that the sweep has released, and the other Nodes still', async () => {
-    const namesake = { ...longFenced(), identitySources: [named('m-9')] };
-    const green = { ...empty, suspects: async () => [namesake] };
-    const up = { power: 'running', generation: 'boot-2', since: NOW - 11 * MINUTE, disks: [] } as const;
-    const one = stage([longFenced(), longFenced({}, 'node-2')], { 'm-1': up }, { blue: releasing, others: [green] });
-    const { outcomes, overdue: found } = await swept(one, { deadline: 60_000 });
-    expect(outcomes).toContainEqual(expect.objectContaining({ outcome: 'released', node: 'node-1', cluster: 'blue' }));
-    expect(found).toEqual({
-      fenced: [
-        { cluster: 'blue', node: 'node-2' },
-        { cluster: 'green', node: 'node-1' },
-      ],
-      returned: [],
-    });
   });
 });
