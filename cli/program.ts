@@ -62,7 +62,7 @@ const addLoop = (root: Command, terminal: Terminal, done: Done): void => {
     'release a fence: of a Node, a machine, or a pod/<ns>/<name>, pvc/…, pv/…, or volume id in its record',
   )
     .option('--accept <reason>', 'release without proof, because you checked the machine: say what you checked')
-    .option('--all', 'release every fence in every cluster, for example before an uninstall')
+    .option('--all', 'try to release every fence in every cluster, for example before an uninstall')
     .action(async (target: string | undefined, options: ReleaseOptions) =>
       done(await (await import('./commands/run.ts')).release(target, options, terminal)),
     );

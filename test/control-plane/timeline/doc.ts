@@ -37,7 +37,7 @@ const legend = ({ patience }: Report): string =>
   `Seconds after the start of the remedy; – means "not seen", for the slow remedies within ${patience} s.`;
 
 const RAISED = `The control plane is the same, with two differences.
-The controller manager has a higher limit on its own API calls, and never treats a kubelet as silent. All Nodes except two have no machine and no kubelet, and would keep it busy for minutes.
+The controller manager has a higher limit on its own API calls, and never treats a kubelet as silent, because the Nodes without a kubelet (all except two) would keep it busy for minutes.
 The floor of the same cluster shows how much of the time Kubernetes takes.
 The calls are those of the run that looked least often while Kubernetes worked. Each further look makes some more calls, with few Nodes and with many.`;
 

@@ -41,7 +41,7 @@ const LUCK =
 const sharesSay = (report: Report): string =>
   [
     'Until the old pod is gone, the remedy takes the time. ' +
-      'After that, Kubernetes and the driver take it, whichever remedy deleted the pod:',
+      'After that, the time depends only on Kubernetes and the driver:',
     '',
     ...FAST.map((way) => `- ${shareOf(report, way)}`),
     '',
