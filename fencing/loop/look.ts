@@ -1,14 +1,13 @@
 import type { ClusterFacts, NodeFacts, VolumeFacts } from '../model/cluster-facts.ts';
 import type { NodeQuery, Cluster, LookRequest } from '../model/cluster.ts';
 import { asCloudfenceError } from '../model/errors.ts';
-import { type DiskHolders, isImposter, type MachineFacts, type MachineId } from '../model/machine.ts';
+import { type DiskHolders, isImposter, type MachineFacts, type MachineId, offStates } from '../model/machine.ts';
 import { clustersToAsk, type ClusterSearchResult } from './locate.ts';
 import type { Command } from './command.ts';
 import { clusterAt, type Ports } from './ports.ts';
 import type { CommandResult } from './reduce.ts';
 import { createSharedLooks } from './groups.ts';
 import type { RunState, ClusterLocation, Observation } from './state.ts';
-import { offStates } from './reads.ts';
 
 /** Runs the reads of a look command: the machine, its cluster, or all clusters that may contain its Node. */
 

@@ -1,5 +1,5 @@
 import { type ClusterFacts, fenceIdOn, ownMark } from '../model/cluster-facts.ts';
-import type { MachineFacts, Power } from '../model/machine.ts';
+import { type MachineFacts, offStates } from '../model/machine.ts';
 import { timing } from '../model/policy.ts';
 import { podsWanting } from '../rules/pods.ts';
 import { vouchReasonWith } from '../rules/proof.ts';
@@ -7,9 +7,6 @@ import type { Memory, Moment } from '../rules/view.ts';
 import { NOT_ASKED, type Observation, type RunState, UNREAD_LEASE } from './state.ts';
 
 /** How a read of the machine or of the cluster changes the state of a run. */
-
-/** Power states that are proof, either alone or together with a second read or a witness. */
-export const offStates: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
 
 /**
  * Returns whether the cap was asked about the boot that the cloud names now. A machine that the cloud no longer knows

@@ -1,5 +1,5 @@
 import type { AttachmentFacts } from '../model/cluster-facts.ts';
-import type { MachineFacts } from '../model/machine.ts';
+import { type MachineFacts, seemsOff } from '../model/machine.ts';
 import { timing } from '../model/policy.ts';
 import type { AwaitedAttachments } from '../rules/view.ts';
 import { pollDelay } from '../rules/waits.ts';
@@ -8,7 +8,6 @@ import { clusterAt, type Ports } from './ports.ts';
 import type { CommandResult } from './reduce.ts';
 import { createSharedLooks } from './groups.ts';
 import type { RunState } from './state.ts';
-import { offStates } from './reads.ts';
 
 /**
  * How a run waits. A full look makes one call for almost every object that it reads. So a waiting run reads only one
@@ -47,10 +46,6 @@ export const sleepOrPoll = async ({ ms, until }: Sleep, state: RunState, ports: 
 
 const attachmentDelay = ({ memory }: RunState, asked: number): number =>
   pollDelay({ memory: { ...memory, polls: memory.polls + asked } });
-
-/** If an operation is in progress on a machine that is off, it is usually the awaited detach. */
-const seemsOff = ({ power, offUnderOperation = false }: MachineFacts): boolean =>
-  offStates.has(power) || offUnderOperation;
 
 /** Returns whether a machine is in the state that the look before the wait showed. */
 export const isUnchanged = (before: MachineFacts, now: MachineFacts): boolean =>

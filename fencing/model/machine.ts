@@ -46,6 +46,9 @@ export type Power =
   | 'missing'
   | 'unknown';
 
+/** Power states that are proof, either alone or together with a second read or a witness. */
+export const offStates: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
+
 /** The power state as a word for people, after "is". They need not know how often a look must say it. */
 export const powerInWords = (power: string): string => (power === 'off-if-repeated' ? 'off' : power);
 
@@ -92,6 +95,13 @@ export interface MachineFacts {
   readonly disks: readonly DiskAttachment[];
   readonly evidence: Evidence;
 }
+
+/**
+ * Returns whether a machine looks off, which is no proof. If an operation is in progress on a machine that is off, it
+ * is usually the awaited detach.
+ */
+export const seemsOff = ({ power, offUnderOperation = false }: MachineFacts): boolean =>
+  offStates.has(power) || offUnderOperation;
 
 /** Returns the facts about a machine for which the cloud has no entry. */
 export const emptyMachineFacts = (machine: MachineId): Omit<MachineFacts, 'power' | 'evidence'> => ({

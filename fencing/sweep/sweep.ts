@@ -1,5 +1,5 @@
 import type { Cluster, SuspectNode } from '../model/cluster.ts';
-import type { MachineFacts, MachineId } from '../model/machine.ts';
+import { type MachineFacts, type MachineId, seemsOff } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { runAll, type SharedRunOptions } from '../loop/run.ts';
 import { longWaits } from '../model/reason.ts';
@@ -120,7 +120,10 @@ const factsOf = async (
  * then nothing to do until the machine comes back or is terminated.
  */
 const isParked = (suspect: SuspectNode, { power, generation, forGood }: MachineFacts): boolean =>
-  isFinished(suspect) && power === 'off' && !forGood && suspect.record?.generation === generation;
+  isFinished(suspect) &&
+  (power === 'off' || power === 'off-if-repeated') &&
+  !forGood &&
+  suspect.record?.generation === generation;
 
 /**
  * Returns the urgency of a machine, where 0 is the most urgent:
@@ -133,7 +136,7 @@ const isParked = (suspect: SuspectNode, { power, generation, forGood }: MachineF
  */
 const urgency = (named: readonly SweepCandidate[], facts: MachineFacts | undefined): number => {
   const suspects = named.map(({ suspect }) => suspect);
-  const off = facts?.power === 'off' || facts?.power === 'missing';
+  const off = facts !== undefined && seemsOff(facts);
   if (facts && !off && facts.power !== 'unknown' && suspects.some(({ marked }) => marked)) return 0;
   if (facts && suspects.every((suspect) => isParked(suspect, facts))) return 5;
   if (facts?.power === 'running' || facts?.power === 'starting') return 4;

@@ -1,6 +1,6 @@
 import { ProofExpired, type Refused, Unavailable } from '../../fencing/model/errors.ts';
 import type { AttachmentFacts, ClusterFacts, NodeFacts } from '../../fencing/model/cluster-facts.ts';
-import type { MachineFacts } from '../../fencing/model/machine.ts';
+import { type MachineFacts, offStates } from '../../fencing/model/machine.ts';
 import { timing, type Policy } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import { type Step, stepKey } from '../../fencing/model/steps.ts';
@@ -8,7 +8,6 @@ import { stepsOfCommand, type Command, RECHECK_LASTS_MS } from '../../fencing/lo
 import { nextCommand } from '../../fencing/loop/next-command.ts';
 import { type StepAnswer, reduce, type CommandResult } from '../../fencing/loop/reduce.ts';
 import { startRun, type Ending, type Observation, type RunState } from '../../fencing/loop/state.ts';
-import { offStates } from '../../fencing/loop/reads.ts';
 import { isUnchanged } from '../../fencing/loop/sleep.ts';
 import type { AwaitedAttachments, Memory, Moment } from '../../fencing/rules/view.ts';
 import type { ExploredCloud } from './clouds.ts';

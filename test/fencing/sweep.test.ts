@@ -41,6 +41,10 @@ describe('the order of a sweep', () => {
         suspect('node-missing'),
         suspect('node-tainted', { ...fencing(), ...taint }),
         suspect('node-tainted-stopping', taint),
+        suspect('node-stopped'),
+        suspect('node-tainted-stopped', { ...fencing(), ...taint }),
+        suspect('node-tainted-detaching', { ...fencing(), ...taint }),
+        suspect('node-parked-stopped', parked),
       ],
       {
         'm-parked': off,
@@ -58,6 +62,10 @@ describe('the order of a sweep', () => {
         'm-missing': { power: 'missing' },
         'm-tainted': running,
         'm-tainted-stopping': { power: 'stopping' },
+        'm-stopped': { power: 'off-if-repeated' },
+        'm-tainted-stopped': { power: 'off-if-repeated' },
+        'm-tainted-detaching': { power: 'stopping', offUnderOperation: true },
+        'm-parked-stopped': { power: 'off-if-repeated' },
       },
     );
     await swept(one);
@@ -66,6 +74,7 @@ describe('the order of a sweep', () => {
       'tainted-stopping',
       'off',
       'missing',
+      'stopped',
       'stopping',
       'unknown',
       'unasked',
@@ -76,9 +85,12 @@ describe('the order of a sweep', () => {
       'fencing',
       'tainted-off',
       'off-no-more',
+      'tainted-stopped',
+      'tainted-detaching',
       'running',
       'starting',
       'parked',
+      'parked-stopped',
     ]);
   });
 
