@@ -195,12 +195,12 @@ export const beganWithoutMachine = ({ generation, phase, vouched }: FenceRecord)
   generation === null && vouched === null && (phase === 'fencing' || phase === 'fenced');
 
 /**
- * Returns whether the Node has a fence that began while the cloud knew the machine. Such a fence frees the disks, and
- * the machine may have been started since. So a disk that it may have freed is no longer a witness, even if someone has
- * removed the fence's label.
+ * Returns whether the Node may have a fence that began while the cloud knew the machine. Such a fence frees the disks,
+ * and the machine may have been started since. So a disk that it may have freed is no longer a witness, even if someone
+ * has removed the fence's label or its record.
  */
 export const mayHaveFreed = ({ cluster: { node } }: EvidenceView): boolean =>
-  node !== null && node.record !== null && !beganWithoutMachine(node.record);
+  node !== null && (node.record ? !beganWithoutMachine(node.record) : hasOwnLabelOrTaint(node));
 
 /**
  * Returns whether a fence has not freed the volume, although it may have freed others. Kubernetes deletes an attachment

@@ -81,12 +81,15 @@ export const liftOutlivedTaint = (node: NodeFacts, now: Moment): Lift | null => 
 };
 
 /**
- * Returns whether our taint has done its work on a Node of which it is no longer certain that it belongs to the
- * machine. Another machine may use its name now. A fence cannot end there, and the taint would stay until that machine
- * appears.
+ * Returns what nothing proves any more, or null. If the Node's identity is in doubt, another machine may use its name
+ * now. If the cloud does not know the machine and the record was removed, the machine may have been started since. A
+ * fence cannot end on such a Node.
  */
-const hasOutlivedIdentity = (view: View, node: NodeFacts): boolean =>
-  proveIdentity(node, view.machine, view.identityRules) !== 'proven' && hasNothingToFree(view);
+const unprovable = (view: View, node: NodeFacts): string | null => {
+  const { machine, power } = view.machine;
+  if (proveIdentity(node, view.machine, view.identityRules) !== 'proven') return `that the Node is that of ${machine}`;
+  return power === 'missing' && node.record === null ? `that ${machine} is off` : null;
+};
 
 /** Returns why our out-of-service taint must be removed from the Node, or null. */
 const whyLift = (view: View, node: NodeFacts): Reason | null => {
@@ -98,11 +101,11 @@ const whyLift = (view: View, node: NodeFacts): Reason | null => {
         `from Node ${node.name}`,
     );
   if (hasBootedSince(node)) return bootedSince(node);
-  return hasOutlivedIdentity(view, node)
+  const unproven = unprovable(view, node);
+  return unproven !== null && hasNothingToFree(view)
     ? because(
         'nothing-left-to-free',
-        `Kubernetes has freed everything on Node ${node.name}, and nothing proves any more that the Node is ` +
-          `that of ${machine}`,
+        `Kubernetes has freed everything on Node ${node.name}, and nothing proves any more ${unproven}`,
       )
     : null;
 };

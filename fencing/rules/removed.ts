@@ -20,16 +20,14 @@ const isSameBoot = (record: FenceRecord, node: NodeFacts, view: View): boolean =
 const liftedRecord = (view: View, node: NodeFacts): FenceRecord | null =>
   node.record?.phase === 'lifted' && isOfEndedBoot(node.record, node, view) ? node.record : null;
 
-/**
- * Returns a reason if our taint is missing and Cloudfence did not remove it. The record shows what Cloudfence itself
- * removed.
- */
+/** Returns whether a taint of the fence is missing that Cloudfence itself has not removed, as its record shows. */
+const lacksTaint = ({ outOfService, released }: FenceRecord, { taints }: NodeFacts): boolean =>
+  !taints.quarantine || (outOfService === 'ours' && released === null && !taints.outOfService);
+
+/** Returns a reason if our taint is missing and Cloudfence did not remove it. */
 const taintMissing = (view: View, node: NodeFacts): Reason | null => {
   const record = currentRecord(view) ?? liftedRecord(view, node);
-  if (!record) return null;
-  const works = record.outOfService === 'ours' && record.released === null;
-  const missing = !node.taints.quarantine || (works && !node.taints.outOfService);
-  return missing
+  return record && lacksTaint(record, node)
     ? because(
         'taint-removed-by-hand',
         `someone else removed a taint of fence ${record.fence} from Node ${node.name}${whatIsLeft(node)}`,
@@ -48,10 +46,18 @@ const releasedByPerson = (node: NodeFacts, { machine }: View): FenceRecord | nul
     ? node.record
     : null;
 
+/** Returns whether everything of the fence is there except for its record, which a kubelet can remove. */
+const lacksOnlyRecord = (fence: FenceRecord, node: NodeFacts): boolean =>
+  node.label === fence.fence && !lacksTaint(fence, node);
+
 /** Returns a reason if a fence of this boot is gone, or is being released without another boot. */
 const fenceMissing = (view: View, node: NodeFacts): Reason | null => {
   const { remembered } = view;
-  const isGone = remembered !== null && node.record === null && isSameBoot(remembered, node, view);
+  const isGone =
+    remembered !== null &&
+    node.record === null &&
+    isSameBoot(remembered, node, view) &&
+    !lacksOnlyRecord(remembered, node);
   const removed = isGone ? remembered : releasedByPerson(node, view);
   return (
     removed &&

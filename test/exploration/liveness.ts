@@ -136,21 +136,22 @@ const ours = ({ node }: World): readonly string[] =>
  * when the fence began, and the fence has freed its disk. The Node then stays under quarantine. EC2 knows a terminated
  * machine for a while.
  */
-const mayStay = ({ machine }: World, { annotations }: NodeState): boolean => {
+const mayStay = ({ machine, recordRemoved }: World, { annotations }: NodeState): boolean => {
   const record = parseRecord(annotations[RECORD_ANNOTATION] ?? '');
-  const isUnknown = machine.power === 'forgotten' || record?.cloud !== 'aws';
-  return record !== null && record.generation !== null && isUnknown;
+  const isUnknown = machine.power === 'forgotten' || (record !== null && record.cloud !== 'aws');
+  return isUnknown && (record === null ? recordRemoved : record.generation !== null);
 };
 
 /**
  * Returns what must not stay on the Node of a machine that runs. A machine that was fenced on a person's statement, and
- * has resumed from memory since, shows the boot that was fenced: its quarantine waits for another one.
+ * has resumed from memory since, shows the boot that was fenced: its quarantine waits for another one. Without its
+ * record, a fence waits for a person.
  */
 const leftBehind = (world: World): readonly string[] => {
-  const { node } = world;
+  const { node, recordRemoved } = world;
   const record = node && parseRecord(node.annotations[RECORD_ANNOTATION] ?? '');
   const waits = record?.vouched != null && record.bootID === bootIdOf(node ?? { boot: 0 });
-  return waits ? ours(world).filter((what) => what === OUR_TAINT) : ours(world);
+  return waits || (recordRemoved && record === null) ? ours(world).filter((what) => what === OUR_TAINT) : ours(world);
 };
 
 /** Returns what is still missing in a world that has recovered, or null. */

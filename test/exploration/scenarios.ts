@@ -134,6 +134,18 @@ const unknownAfterwards: readonly Scenario[] = [
     { starts: 1, cuts: 1 },
     { from: 'mark', but: { asked: 'elsewhere' } },
   ),
+  scenario(
+    'left-marked-without-record-and-unknown',
+    "A run died right after the mark, and the Node's record was removed. From then on the cloud does not know the machine. It is started, and its kubelet is cut off.",
+    { starts: 1, cuts: 1 },
+    {
+      from: 'mark',
+      but: ({ node }) => ({
+        asked: 'elsewhere',
+        node: node && { ...node, annotations: healthy({}).node?.annotations ?? {} },
+      }),
+    },
+  ),
 ];
 
 /** What people do. */
@@ -141,6 +153,11 @@ const people: readonly Scenario[] = [
   scenario('removed', 'The machine is stopped, and a person removes the fence or our taint.', {
     stops: 1,
     removals: 1,
+  }),
+  scenario('record-removed', "The machine is stopped and started again, and the kubelet removes the Node's record.", {
+    stops: 1,
+    starts: 1,
+    recordRemovals: 1,
   }),
   scenario('pause', 'The machine is stopped, and a person pauses Cloudfence and ends the pause.', {
     stops: 1,
@@ -360,6 +377,18 @@ const afterTheMark: readonly Scenario[] = [
     'A run died right after the mark. A person removes the fence or our taint, and the machine is started.',
     { removals: 1, starts: 1 },
     { from: 'mark' },
+  ),
+  scenario(
+    'left-marked-and-record-removed',
+    "A run died right after the mark. The kubelet removes the Node's record, and the machine is terminated, and EC2 forgets it.",
+    { recordRemovals: 1, terminations: 1, forgets: 1 },
+    { from: 'mark' },
+  ),
+  scenario(
+    'left-parked-and-record-removed',
+    "A Node is parked. The kubelet removes the Node's record, and the machine is started and stopped again.",
+    { recordRemovals: 1, starts: 1, stops: 1 },
+    { from: 'park' },
   ),
   scenario(
     'left-marked-and-cut-off',

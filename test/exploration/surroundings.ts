@@ -353,6 +353,18 @@ const people: readonly Event[] = [
     },
   },
   {
+    says: "the kubelet removes the Node's record",
+    happens: (world) => {
+      const after = world.node?.annotations[RECORD_ANNOTATION] === undefined ? null : spend(world, 'recordRemovals');
+      return after?.node
+        ? {
+            ...withNode(after, { annotations: without(after.node.annotations, [RECORD_ANNOTATION]) }),
+            recordRemoved: true,
+          }
+        : null;
+    },
+  },
+  {
     says: 'a person removes the whole fence',
     happens: (world) => {
       const after = isMarked(world.node) ? spend(world, 'removals') : null;

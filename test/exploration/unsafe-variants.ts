@@ -170,6 +170,27 @@ export const variants: readonly Variant[] = [
     'act-under-proof',
   ),
   edited(
+    'a disk that a fence may have freed counts as a witness if only the record of the fence is gone',
+    'fencing/rules/identity.ts',
+    ['!beganWithoutMachine(node.record) : hasOwnLabelOrTaint(node)', '!beganWithoutMachine(node.record) : false'],
+    'left-marked-without-record-and-unknown',
+    'act-under-proof',
+  ),
+  edited(
+    'our taint stays if the record is gone and the cloud does not know the machine',
+    'fencing/rules/lift.ts',
+    ["return power === 'missing' && node.record === null ?", 'return node.record === undefined ?'],
+    'left-marked-without-record-and-unknown',
+    'recovery',
+  ),
+  edited(
+    'a fence whose record a kubelet has removed counts as removed by a person',
+    'fencing/rules/removed.ts',
+    ['    !lacksOnlyRecord(remembered, node);', '    true;'],
+    'record-removed',
+    'recovery',
+  ),
+  edited(
     'the Node of a machine that the cloud knew when the fence began is deleted',
     'fencing/rules/finish.ts',
     ['  if (mayBeBack(view))\n    return', '  if (false)\n    return'],

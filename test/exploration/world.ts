@@ -71,6 +71,8 @@ export interface Budget {
   readonly cuts: number;
   readonly renewals: number;
   readonly removals: number;
+  /** The kubelet removes the record. */
+  readonly recordRemovals: number;
   /** A person ends the fence with `release --accept`. */
   readonly accepts: number;
   /** A person states that the machine is off (`assertOff`). */
@@ -113,6 +115,8 @@ export interface World {
     readonly start: number | null;
     readonly age: number;
   } | null;
+  /** Whether the kubelet has removed a record. */
+  readonly recordRemoved: boolean;
   /**
    * A person has said that the fence is to end (`release --accept`): in which start of the machine, and whether another
    * fence has begun in a later one.
@@ -300,6 +304,7 @@ export const healthy = (budget: Partial<Budget>): World => ({
   disk: 'here',
   swept: true,
   removed: null,
+  recordRemoved: false,
   word: null,
   vouched: null,
   paused: null,
@@ -329,6 +334,7 @@ export const healthy = (budget: Partial<Budget>): World => ({
     cuts: 0,
     renewals: 0,
     removals: 0,
+    recordRemovals: 0,
     accepts: 0,
     vouches: 0,
     faults: 0,

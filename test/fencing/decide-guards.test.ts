@@ -106,6 +106,31 @@ describe('a fence of a machine that is off', () => {
       view({ cluster: cluster({ node: null, pods: [pod({ optOut: optOut('licence') })] }) }),
       'refused opted-out',
     ],
+    [
+      'deletes no attachment that a gone Node left if a Pod that does not use its volume is opted out',
+      view({ cluster: cluster({ node: null, pods: [pod({ volumes: [], optOut: optOut('licence') })] }) }),
+      'refused opted-out',
+    ],
+    [
+      'asks the cap before it deletes an attachment that a gone Node left',
+      asked(null, { cluster: cluster({ node: null, pods: [] }) }),
+      'reserve cap-reached',
+    ],
+    [
+      'deletes no attachment that a gone Node left if the cap does not admit it',
+      asked(refusedAt, { cluster: cluster({ node: null, pods: [] }) }),
+      'refused cap-reached',
+    ],
+    [
+      'deletes the attachment that a gone Node left if the cap admits it',
+      asked(admitted, { cluster: cluster({ node: null, pods: [] }) }),
+      'delete-attachment',
+    ],
+    [
+      'detaches no disk that a gone Node left if the cap does not admit it',
+      asked(refusedAt, { cluster: cluster({ node: null, pods: [], volumes: [volume({ attachment: null })] }) }),
+      'refused cap-reached',
+    ],
     ['asks the cap before the mark', asked(null), 'reserve cap-reached'],
     ['asks the cap if the Node is gone', asked(null, { cluster: cluster({ node: null }) }), 'reserve cap-reached'],
     [

@@ -150,6 +150,18 @@ describe('what someone else removed from a fence', () => {
     });
   });
 
+  it('is not the record alone, because a kubelet can remove it', () => {
+    const without = (change: Partial<NodeFacts> = {}, remembered = record()) =>
+      said(at(marked({}, { record: null, recordText: null, ...change }), { remembered }));
+    const parked = { outOfService: false, ours: false, quarantine: true };
+    expect(without()).toBe('mark');
+    expect(without({ taints: parked }, record({ released: ago(5_000) }))).toBe('mark');
+    expect(without({ taints: parked }, record({ outOfService: 'unsupported' }))).toBe('mark');
+    expect(without({ taints: parked })).toBe('set-tombstone');
+    expect(without({ taints: { outOfService: true, ours: true, quarantine: false } })).toBe('set-tombstone');
+    expect(without({ label: 'run.2' })).toBe('set-tombstone');
+  });
+
   it('is not a fence of another machine, Node, or boot that this run remembers', () => {
     const remembering = (change: Partial<FenceRecord>) => said(at(node(), { remembered: record(change) }));
     expect(remembering({ machine: 'm-2' })).toBe('mark');

@@ -42,6 +42,7 @@ const paused = { surroundings: { ...cluster().surroundings, paused: 'audit' } };
 describe('our out-of-service taint', () => {
   const now = (power: Power, node: NodeFacts, change: Partial<ClusterFacts> = {}, rest: Partial<View> = {}) =>
     view({ machine: machine({ power }), cluster: cluster({ node, ...change }), ...rest });
+  const withoutRecord = marked({}, { record: null, recordText: null });
   const cases: readonly [string, View, string][] = [
     [
       'is lifted at once if the machine runs, whether its Node is Ready or not',
@@ -203,6 +204,26 @@ describe('our out-of-service taint', () => {
       'is lifted from a machine that runs, even if a person vouches for it',
       now('running', marked({ vouched: 'unplugged' })),
       'lift-out-of-service',
+    ],
+    [
+      'is lifted if everything is free, the record is gone, and the cloud does not know the machine',
+      now('missing', withoutRecord, { pods: [], volumes: [] }),
+      'lift-out-of-service',
+    ],
+    [
+      'stays without the record while a pod is left',
+      now('missing', withoutRecord, { volumes: [] }),
+      'search missing-without-witness',
+    ],
+    [
+      'stays without the record if the machine is off, because the fence begins again',
+      now('off', withoutRecord),
+      'mark',
+    ],
+    [
+      'stays with the record if the cloud does not know the machine, until the fence ends',
+      now('missing', marked(), { pods: [], volumes: [] }),
+      'wait kubelet-not-silent',
     ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));

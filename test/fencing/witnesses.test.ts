@@ -35,6 +35,11 @@ describe('whether a fence may have freed the disks', () => {
   it.each([
     ['with its label', marked()],
     ['although someone removed its label', marked({}, { label: null })],
+    ['although someone removed its record', marked({}, { record: null, recordText: null })],
+    [
+      'although someone removed all but the quarantine',
+      node({ taints: { outOfService: false, ours: false, quarantine: true } }),
+    ],
   ])('yes, if its machine was there when it began, %s', (_, standing) => {
     const fenced = unknown({ node: standing, volumes: reported });
     expect(mayHaveFreed(fenced)).toBe(true);
