@@ -34,11 +34,11 @@ export const fence = (getDependencies: GetDependencies): HttpFunction =>
  * it had just arrived.
  */
 export const replay = (getDependencies: GetDependencies): HttpFunction =>
-  manualHandler(getDependencies, async (event, { dependencies, limit }) =>
+  manualHandler(getDependencies, async (event, invocation) =>
     handleManualReplay(
-      [await expandMessage(parseManualMessage(event), dependencies.expand, limit)],
-      dependencies,
-      limit,
+      [await expandMessage(parseManualMessage(event), invocation)],
+      invocation.dependencies,
+      invocation.limit,
     ),
   );
 

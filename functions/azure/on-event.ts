@@ -1,12 +1,13 @@
 import { pluralize } from '../../fencing/model/reason.ts';
 import { z } from 'zod';
+import { endInTime } from '../../fencing/loop/ports.ts';
 import { asCloudfenceError } from '../../fencing/model/errors.ts';
 import type { IgnoredEvent } from '../../fencing/model/cloud.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import { readHints } from '../../providers/azure/events/read-hints.ts';
 import { messageLine } from '../decision-log.ts';
 import { acknowledgeAll, reasonToGiveUp, redeliveryDelay, type Unacknowledged } from '../acknowledge.ts';
-import { processItems, type TimeLimit } from '../invocation.ts';
+import { processItems } from '../invocation.ts';
 import { type Message, parseMessage, type WorkItem, bodyText, confirmTestEvents } from '../messages.ts';
 import { invocationContext, type InvocationContext, type PlatformLogger } from './http.ts';
 import type { AzureDependencies, ExpandScaleSets, GetDependencies } from './dependencies.ts';
@@ -17,23 +18,23 @@ interface ExpandedBatch {
 }
 
 /**
- * Expands the items of each message. If Azure does not answer for a message, that message is tried again and the rest
- * of the batch continues.
+ * Expands the items of all messages at the same time. If Azure does not answer for a message, that message is tried
+ * again and the rest of the batch continues.
  */
-const expandBatch = async (
-  batch: readonly Received[],
-  { dependencies, limit }: InvocationContext,
-): Promise<ExpandedBatch> => {
-  const ready: Received[] = [];
-  const failures: Unacknowledged<Received>[] = [];
-  for (const received of batch) {
-    try {
-      ready.push({ ...received, ...(await expandMessage(received, dependencies.expand, limit)) });
-    } catch (error) {
-      failures.push({ message: received, why: asCloudfenceError(error).message });
-    }
-  }
-  return { ready, failures };
+const expandBatch = async (batch: readonly Received[], invocation: InvocationContext): Promise<ExpandedBatch> => {
+  const expanded = await Promise.all(
+    batch.map(async (message) => {
+      try {
+        return { message: { ...message, ...(await expandMessage(message, invocation)) }, why: null };
+      } catch (error) {
+        return { message, why: asCloudfenceError(error).message };
+      }
+    }),
+  );
+  return {
+    ready: expanded.flatMap(({ message, why }) => (why === null ? [message] : [])),
+    failures: expanded.flatMap(({ message, why }) => (why === null ? [] : [{ message, why }])),
+  };
 };
 
 /**
@@ -105,9 +106,6 @@ const machinesOf = async (
   return machines.map((machine) => ({ ...item, machine }));
 };
 
-/** Time reserved for the work on the machines (ms). */
-const MARGIN_MS = 5_000;
-
 const emptyScaleSet = ({ machine }: WorkItem): IgnoredEvent => ({
   what:
     `an event about the scale set ${machine}, which has no machines now. The sweep finds what its machines left ` +
@@ -116,12 +114,19 @@ const emptyScaleSet = ({ machine }: WorkItem): IgnoredEvent => ({
 });
 
 /**
- * Replaces a scale set with its machines, because an event can be about a whole scale set.
+ * Replaces a scale set with its machines, because an event can be about a whole scale set. This takes at most half of
+ * the time that is left, so that the runs of the batch have the other half.
  * @throws Unavailable, PermissionDenied, Refused
  */
-export const expandMessage = async (message: Message, expand: ExpandScaleSets, limit: TimeLimit): Promise<Message> => {
-  const signal = AbortSignal.timeout(Math.max(0, Math.floor(limit.getRemainingTimeInMillis() - MARGIN_MS)));
-  const items = await Promise.all(message.items.map((item) => machinesOf(item, expand, signal)));
+export const expandMessage = async (
+  message: Message,
+  { dependencies: { expand, ports }, limit }: InvocationContext,
+): Promise<Message> => {
+  const items = await endInTime(
+    limit.getRemainingTimeInMillis() / 2,
+    { ...ports, signal: new AbortController().signal },
+    (signal) => Promise.all(message.items.map((item) => machinesOf(item, expand, signal))),
+  );
   const gone = message.items.filter((_, at) => items[at]?.length === 0);
   return { ...message, items: items.flat(), ignored: [...message.ignored, ...gone.map(emptyScaleSet)] };
 };

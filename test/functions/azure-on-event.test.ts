@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { onEvent } from '../../functions/azure/on-event.ts';
 import type { GetDependencies } from '../../functions/azure/dependencies.ts';
 import { doctor } from '../../functions/azure/handlers.ts';
@@ -32,6 +33,39 @@ const off = () => {
   const staged = scene();
   change(staged.world, staged.holder, deallocate, 60_000);
   return { ...staged, install: azureInstall(staged.world) };
+};
+
+/** Lists of scale sets never answer here. The only thing that passes is the time limit of a list. */
+const withHangingLists = (world: AzureWorld, install: AzureInstall): GetDependencies => {
+  vi.spyOn(performance, 'now').mockImplementation(world.now);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const timers: { readonly due: number; readonly ends: AbortController }[] = [];
+  const timeout = (ms: number): AbortSignal => {
+    const ends = new AbortController();
+    timers.push({ due: world.now() + ms, ends });
+    return ends.signal;
+  };
+  const hang = async (signal: AbortSignal) => {
+    await nextTurn();
+    while (!signal.aborted) {
+      const due = Math.min(...timers.flatMap((timer) => (timer.ends.signal.aborted ? [] : [timer.due])));
+      world.advance(Math.max(0, due - world.now()));
+      timers.filter((timer) => timer.due <= world.now()).forEach(({ ends }) => ends.abort());
+    }
+    return signal.throwIfAborted();
+  };
+  return async () => {
+    const dependencies = await install.getDependencies();
+    const { ports, expand } = dependencies;
+    return {
+      ...dependencies,
+      ports: { ...ports, clock: { ...ports.clock, timeout } },
+      expand: async (named, signal) => {
+        if (named.some((machine) => setOf(machine) === machine)) await hang(signal);
+        return expand(named, signal);
+      },
+    };
+  };
 };
 
 describe('a test event that the function doctor sends', () => {
@@ -298,6 +332,21 @@ describe('a message that failed', () => {
     expect(waiting(world, install)).toMatchObject([
       { seconds: 5, message: { cloudfence: 'retry', failures: 1, body: JSON.stringify(gridEvent(setOf(holder))) } },
     ]);
+  });
+
+  it('is sent again if a list of a set never ends, and leaves the other machines half of the time', async () => {
+    const { world, holder, spare, disk, install } = off();
+    const sets = ['a', 'b', 'c'].map((name) => setOf(holder).replace(/[^/]+$/, name));
+    await onEvent(withHangingLists(world, install))(
+      [...sets.map((set) => gridEvent(set)), gridEvent(holder)],
+      install.context,
+    );
+    expect(install.lines).toContainEqual(expect.objectContaining({ decision: 'fenced', instance: holder }));
+    world.advance(60_000);
+    expect(holderOf(world, disk)).toBe(spare);
+    expect(waiting(world, install).map(({ message }) => message)).toMatchObject(
+      sets.map((set) => ({ cloudfence: 'retry', failures: 1, body: JSON.stringify(gridEvent(set)) })),
+    );
   });
 
   it('is returned to Service Bus with its batch if nothing can be sent', async () => {
