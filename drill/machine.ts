@@ -92,6 +92,9 @@ const startOnce = (target: MachineTarget, tools: MachineTools, signal: AbortSign
 /** How many looks in a row must say `running`: after a start, and for a machine whose stop may not have been sent. */
 const RUNS_FOR = { asked: 2, unasked: 5 };
 
+/** How many looks in a row must say `missing` until the machine counts as gone: one such answer may be wrong. */
+const MISSING_FOR = 5;
+
 /** The time limit for a start (ms), and a signal that ends it early. */
 export interface StartLimits {
   readonly lasts: number;
@@ -120,7 +123,7 @@ const tryToStart = async (
  * Starts the machine, and waits until several looks in a row say that it runs. A start may fail after it was accepted,
  * so `starting` is not sufficient. Retries until the deadline.
  *
- * @throws Unavailable with the last answer of the cloud, PermissionDenied, Refused if the machine is terminated, or the
+ * @throws Unavailable with the last answer of the cloud, PermissionDenied, Refused if the machine is gone, or the
  * reason of `signal`
  */
 export const startMachine = async (
@@ -131,15 +134,15 @@ export const startMachine = async (
   const { clock, tell } = tools;
   const ends = clock.now().mono + lasts;
   const inTime = AbortSignal.any([signal, clock.timeout(lasts)]);
-  let [asked, running, last] = [false, 0, 'the cloud does not answer'];
+  let [asked, running, missing, last] = [false, 0, 0, 'the cloud does not answer'];
   const why = (says: string): void => {
     if (says !== last) tell(`${target.machine} does not run yet: ${says}`);
     last = says;
   };
   while (clock.now().mono < ends && !inTime.aborted) {
     const facts = await tryToStart(target, tools, inTime, why);
-    if (facts?.forGood || facts?.power === 'missing')
-      throw new Refused(`${target.machine} is gone, and cannot be started`);
+    missing = facts?.power === 'missing' ? missing + 1 : 0;
+    if (facts?.forGood || missing >= MISSING_FOR) throw new Refused(`${target.machine} is gone, and cannot be started`);
     asked ||= facts?.power === 'off' || facts?.power === 'off-if-repeated';
     running = facts?.power === 'running' ? running + 1 : 0;
     if (running >= (asked ? RUNS_FOR.asked : RUNS_FOR.unasked)) return;

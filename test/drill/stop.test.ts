@@ -116,14 +116,21 @@ describe('the machine of a drill', () => {
     expect([cloud.sent, cloud.looks()]).toEqual([[], 5]);
   });
 
-  it.each([{ power: 'off', forGood: true } as const, { power: 'missing' } as const])(
-    'is never started once it is gone (%j)',
-    async (gone) => {
-      const cloud = cloudSaying(gone);
-      await expect(start(cloud)).rejects.toThrow('m-1 is gone, and cannot be started');
-      expect(cloud.sent).toEqual([]);
-    },
-  );
+  it.each([
+    [{ power: 'off', forGood: true } as const, 1],
+    [{ power: 'missing' } as const, 5],
+  ])('is never started once it is gone (%j), which %i looks in a row must say', async (gone, looks) => {
+    const cloud = cloudSaying(gone);
+    await expect(start(cloud)).rejects.toThrow('m-1 is gone, and cannot be started');
+    expect([cloud.sent, cloud.looks()]).toEqual([[], looks]);
+  });
+
+  it('is started although the cloud does not know it for a moment, even twice', async () => {
+    const [off, missing, up] = [{ power: 'off' }, { power: 'missing' }, { power: 'running' }] as const;
+    const cloud = cloudSaying(missing, missing, missing, missing, off, missing, missing, off, up, up);
+    await start(cloud);
+    expect(cloud.sent).toEqual(['start', 'start']);
+  });
 });
 
 interface Change {
