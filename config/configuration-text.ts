@@ -9,7 +9,7 @@ import { type Configuration, configurationFrom } from './schema.ts';
  * @throws InvalidConfiguration with all faults at once
  */
 export const parseConfiguration = (text: string, source: string): Configuration =>
-  configurationFrom(yamlIn(text, source) ?? {}, source);
+  configurationFrom(yamlIn(text, source), source);
 
 /** What a person looks for, by the codes of the parser (the package yaml, ErrorCode). */
 const WORDS: Readonly<Record<string, string>> = {

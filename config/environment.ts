@@ -24,6 +24,9 @@ export const readVariable = (name: string): string | null => {
   return value === undefined || value === '' ? null : value;
 };
 
+/** Returns whether a variable is set, even to an empty text. */
+export const isSet = (name: string): boolean => process.env[name] !== undefined;
+
 /** Reads a variable whose entries are separated by commas. */
 export const readList = (name: string): readonly string[] =>
   (readVariable(name) ?? '').split(',').filter((one) => one !== '');

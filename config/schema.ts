@@ -176,11 +176,15 @@ const inWords =
     return `${source}${path === '' ? '' : `, at ${path}`}: ${messageOf(issue)}`;
   };
 
+const NO_VALUE = 'has no value, so its settings may be lost: restore them, or write `{}` to use the defaults';
+
 /**
- * Validates a configuration. `source` names it in messages.
+ * Validates a configuration. `source` names it in messages. A text without a value is null here. It is rejected,
+ * because a full disk may have cut it off, and the defaults would end a pause or shadow mode.
  * @throws InvalidConfiguration with all faults at once
  */
 export const configurationFrom = (raw: unknown, source: string): Configuration => {
+  if (raw === null) throw new InvalidConfiguration([`${source}: ${NO_VALUE}`]);
   const read = configurationSchema.safeParse(raw);
   if (read.success) return read.data;
   throw new InvalidConfiguration(read.error.issues.flatMap(issuesOfClosestMember).map(inWords(source)));

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { InvalidConfiguration } from '../fencing/model/errors.ts';
 import { quoteBeginning } from '../fencing/model/foreign-text.ts';
 import { shorten } from '../fencing/model/reason.ts';
-import { type Environment, readEnvironment, readVariable } from './environment.ts';
+import { type Environment, isSet, readEnvironment, readVariable } from './environment.ts';
 import { jsonOrNull, parseJsonOrNull } from '../fencing/model/json-text.ts';
 import { configurationFrom, configurationSchema, type Configuration, REGION_PATTERN } from './schema.ts';
 
@@ -55,7 +55,7 @@ export const loadWithoutClusters = async (
  */
 export const loadFunctionSettings = async (): Promise<Configuration> => {
   const text = readVariable(SETTINGS);
-  if (text === null) return loadSettings(readEnvironment());
+  if (text === null) return isSet(SETTINGS) ? configurationFrom(null, SETTINGS) : loadSettings(readEnvironment());
   const json = parseJsonOrNull(text);
   const written = jsonOrNull(json);
   if (written === null)

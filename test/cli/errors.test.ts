@@ -71,6 +71,7 @@ const mistakes: readonly (readonly [readonly string[], RegExp])[] = [
   ],
   [['doctor', '--config', '@list.yaml'], /list\.yaml: .*object/],
   [['doctor', '--config', '@broken.yaml'], /broken\.yaml/],
+  [['doctor', '--config', '@empty'], /empty: has no value, so its settings may be lost: restore them, or write `{}`/],
   [['replay', ''], /the event/],
   [['replay', '@missing.json'], /the event .*missing\.json cannot be read: the file does not exist/],
   [['replay', '@folder'], /the event .*folder cannot be read: it is a directory: name a file/],

@@ -16,9 +16,18 @@ const faultsOf = (text: string): readonly string[] => {
 };
 
 describe('the configuration file', () => {
-  it('may be empty: every setting has a default', () => {
-    expect(policyOf(parseConfiguration('', 'cf.yaml'), false)).toEqual(defaultPolicy);
+  it('may leave out every setting, because each has a default', () => {
+    expect(policyOf(parseConfiguration('{}', 'cf.yaml'), false)).toEqual(defaultPolicy);
   });
+
+  it.each(['', ' \n', '# shadow: true\n', '---\n', 'null'])(
+    'must have a value, because a file that was cut off would end a pause or shadow mode (%j)',
+    (text) => {
+      expect(faultsOf(text)).toEqual([
+        'cf.yaml: has no value, so its settings may be lost: restore them, or write `{}` to use the defaults',
+      ]);
+    },
+  );
 
   it('accepts every setting', () => {
     const text = `

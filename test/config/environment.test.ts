@@ -72,6 +72,14 @@ it('rejects settings in which a person has written a key twice, because the last
   await expect(loadFunctionSettings()).rejects.toThrow(/the key is there twice/);
 });
 
+it.each(['', ' ', 'null', '# nothing'])(
+  'rejects settings without a value (%j), because they may be lost',
+  async (text) => {
+    withVariables({ CLOUDFENCE_SETTINGS: text });
+    await expect(loadFunctionSettings()).rejects.toThrow(/CLOUDFENCE_SETTINGS: has no value, so .*write `{}`/);
+  },
+);
+
 it('rejects settings that are nested too deeply to serialize', async () => {
   withVariables({ CLOUDFENCE_SETTINGS: `{"clusters":${'['.repeat(100_000)}${']'.repeat(100_000)}}` });
   const error: unknown = await loadFunctionSettings().catch((caught: unknown) => caught);
