@@ -12,6 +12,7 @@ import {
   nodeAt,
   retryCommand,
   type CauseRule,
+  isOffOrMissing,
 } from './rule.ts';
 
 /** Causes in the CSI driver of the volume: its node plugin on the pod's Node, and its attacher. */
@@ -102,8 +103,6 @@ const leaderIsOff = (situation: Situation, attachment: AttachmentView, { machine
     next: [`cloudfence fence ${nodeName}: the controller then starts on another Node`],
   });
 
-const OFF = ['off', 'off-if-repeated', 'missing'];
-
 /** Calls to a cloud end within seconds, or with an error that the attachment shows. */
 const STUCK_MS = 180_000;
 
@@ -140,7 +139,7 @@ export const attacherDown: CauseRule = (situation) => {
   const { attacher, attacherLocation, now, pod } = situation;
   const attachment = unansweredOf(situation);
   if (!isAttachable(situation) || attachment === null || attacher === 'unread' || isLeading(situation)) return null;
-  if (attacherLocation && OFF.includes(ifFound(attacherLocation.power)?.power ?? ''))
+  if (attacherLocation && isOffOrMissing(ifFound(attacherLocation.power)))
     return leaderIsOff(situation, attachment, attacherLocation);
   return cause('attacher-down', attacher === null ? 'likely' : 'proved', 'by-person', {
     says: `The controller of the CSI driver ${driverOf(situation)} does not answer the VolumeAttachment.`,

@@ -1,4 +1,5 @@
 import type { Cause } from '../model/cause.ts';
+import { powerInWords } from '../../fencing/model/machine.ts';
 import { type AttachmentView, ifFound, type NodeLocation, type Situation } from '../model/facts.ts';
 import {
   attachmentAt,
@@ -8,6 +9,7 @@ import {
   holdersOf,
   isHealthy,
   isKubeletSilent,
+  isOff,
   nameOf,
   podsAt,
   retryCommand,
@@ -30,10 +32,13 @@ interface HolderOutside {
 const holderOutside = (situation: Situation): HolderOutside | null => {
   const [stranger] = situation.strangers;
   if (stranger) {
-    const { machine, power } = stranger;
+    const { machine } = stranger;
+    const power = powerInWords(stranger.power);
     if (!situation.nodesSearched)
       return { machine, is: `which may be a Node of this cluster (${power})`, isOff: false, isPerhapsNode: true };
-    return { machine, is: `which is no Node of this cluster (${power})`, isOff: power === 'off', isPerhapsNode: false };
+    const is = `which is no Node of this cluster (${power})`;
+    // A machine that the cloud does not know may be hidden, because the disk names it.
+    return { machine, is, isOff: isOff(stranger), isPerhapsNode: false };
   }
   const named = new Set((ifFound(situation.disk)?.holders ?? []).map(({ machine }) => machine));
   const location = holdersOf(situation).find(

@@ -11,6 +11,8 @@ import {
   formatDuration,
   isHealthy,
   isKubeletSilent,
+  isOff,
+  isOffOrMissing,
   nameOf,
   nodeAt,
   OUT_OF_SERVICE,
@@ -20,11 +22,9 @@ import { blockersOf, cephNote, isCeph, storageNote } from './storage.ts';
 
 /** Causes in the machine of the Node that has the volume: off, stopping, suspended, unreachable, gone, or unknown. */
 
-const OFF = ['off', 'off-if-repeated'];
-
 /** The pod is bound to another Node whose machine is also off, so freeing the disk alone does not help. */
 const fenceTargetToo = (location: NodeLocation, { target, pod }: Situation): readonly string[] =>
-  target && target.nodeName !== location.nodeName && OFF.includes(ifFound(target.power)?.power ?? '')
+  target && target.nodeName !== location.nodeName && isOff(ifFound(target.power))
     ? [`then also: cloudfence fence ${target.nodeName}      # its machine is off, too, and ${pod.name} is bound to it`]
     : [];
 
@@ -231,8 +231,7 @@ export const machineOfTarget: CauseRule = (situation) => {
   if (target.node === null) return nodeMissing(situation, target);
   const facts = ifFound(target.power);
   const isSilent = isKubeletSilent(target, situation.now);
-  if (!facts || !['off', 'off-if-repeated', 'missing'].includes(facts.power))
-    return isSilent ? judge(target, situation) : null;
+  if (!facts || !isOffOrMissing(facts)) return isSilent ? judge(target, situation) : null;
   // A fence is refused while the kubelet is alive and the cloud does not know the machine.
   if (facts.power === 'missing' && isHealthy(target, situation.now)) return null;
   return cause('target-machine-gone', 'proved', 'by-fence', {

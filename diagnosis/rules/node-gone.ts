@@ -12,6 +12,7 @@ import {
   nameOf,
   nodeAt,
   type CauseRule,
+  isOffOrMissing,
 } from './rule.ts';
 import { blockersOf, storageNote } from './storage.ts';
 
@@ -23,7 +24,7 @@ const isHidden = ({ power, machine }: MachineFacts, situation: Situation): boole
 
 /** Returns whether the cloud says that the machine is off or does not exist, and its disk does not contradict. */
 const isGoneForSure = (facts: MachineFacts, situation: Situation): boolean =>
-  ['off', 'off-if-repeated', 'missing'].includes(facts.power) && !isHidden(facts, situation);
+  isOffOrMissing(facts) && !isHidden(facts, situation);
 
 const removeAttachment = (location: NodeLocation): string => {
   const attachment = attachmentAt(location);

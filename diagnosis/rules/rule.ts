@@ -1,4 +1,4 @@
-import type { MachineFacts, VolumeHandle } from '../../fencing/model/machine.ts';
+import { type MachineFacts, powerInWords, type VolumeHandle } from '../../fencing/model/machine.ts';
 import type { Cause, CauseKind, Confidence, WaitEnd } from '../model/cause.ts';
 import {
   ifFound,
@@ -166,7 +166,13 @@ export const lastEvent = ({ events }: Situation, wanted: (reason: string, says: 
 export const failedVolumeIn = (says: string): string | null => / for volume "([^"]+)"/.exec(says)?.[1] ?? null;
 
 export const cloudSays = ({ machine, evidence, power }: MachineFacts): string =>
-  `the cloud says of ${machine}: ${Object.values(evidence)[0] ?? power}`;
+  `the cloud says of ${machine}: ${Object.values(evidence)[0] ?? powerInWords(power)}`;
+
+/** Returns whether the cloud says that the machine is off. For advice, one look is sufficient. */
+export const isOff = (facts: MachineFacts | null): boolean =>
+  facts?.power === 'off' || facts?.power === 'off-if-repeated';
+
+export const isOffOrMissing = (facts: MachineFacts | null): boolean => isOff(facts) || facts?.power === 'missing';
 
 /** Says how a person fences a Node or a machine. */
 export const fenceAdvice = (name: string): readonly string[] => [

@@ -15,17 +15,14 @@ import {
   nameOf,
   nodeAt,
   type CauseRule,
+  isOff,
+  isOffOrMissing,
 } from './rule.ts';
 
 /** Pods for which the scheduler finds no Node, and volumes that live on one Node only. */
 
-const OFF = ['off', 'off-if-repeated', 'missing'];
-
-const powerOf = ({ power }: NodeLocation): string | null => ifFound(power)?.power ?? null;
-
 /** Returns whether the machine is off, and can be started again. */
-const isOffForNow = (facts: MachineFacts | null): boolean =>
-  facts !== null && ['off', 'off-if-repeated'].includes(facts.power) && !facts.forGood;
+const isOffForNow = (facts: MachineFacts | null): boolean => isOff(facts) && facts?.forGood !== true;
 
 /** If a Node works, or could not be read, it still has the data. The answer never advises giving up such data. */
 const bringBack = (homes: readonly NodeLocation[], hosts: string): readonly string[] => {
@@ -79,7 +76,7 @@ const pinned = (situation: Situation, volume: VolumeView) => {
 export const pinnedToMachineOff: CauseRule = (situation) => {
   const { pod, target, now } = situation;
   const volume = ifFound(situation.volume);
-  if (!target || !volume || volume.hosts.length === 0 || !OFF.includes(powerOf(target) ?? '')) return null;
+  if (!target || !volume || volume.hosts.length === 0 || !isOffOrMissing(ifFound(target.power))) return null;
   if (isHealthy(target, now)) return null;
   const facts = ifFound(target.power);
   return cause('local-volume', 'proved', 'by-person', {

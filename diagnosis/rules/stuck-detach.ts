@@ -12,6 +12,7 @@ import {
   formatTime,
   isKubeletSilent,
   retryCommand,
+  isOff,
 } from './rule.ts';
 
 /** Why an attachment to a Node does not go, if no pod waits for its volume. */
@@ -35,7 +36,7 @@ const proofOf = ({ attachment, location, now }: DetachFacts): readonly string[] 
 const machineOff: DetachRule = (facts) => {
   const { location, attachment } = facts;
   const power = ifFound(location.power);
-  if (!power || !['off', 'off-if-repeated'].includes(power.power)) return null;
+  if (!power || !isOff(power)) return null;
   const gone = location.node === null;
   return cause(gone ? 'node-gone' : 'machine-off', 'proved', 'by-fence', {
     says: `${what(facts)} is still attached to ${attachment.node}, whose machine is off. No pod waits for it.`,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { forget, stopGuest } from '../../sandbox/azure/scenario.ts';
+import { addMachine, forget, stopGuest } from '../../sandbox/azure/scenario.ts';
 import { diskIn } from '../../sandbox/azure/state.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { addBoundClaim } from '../../sandbox/cluster/fixtures.ts';
@@ -49,6 +49,22 @@ describe('on Azure', () => {
     expect(cause.next[0]).toContain(`nothing on ${otherMachine} uses the disk`);
     scene.world.advance(3_600_000);
     expect(theCause(await scene.diagnose(APP))).toMatchObject({ kind: 'attached-outside', confidence: 'proved' });
+  });
+
+  it.each([
+    ['is stopped', stopGuest, '(off)', 'that machine is off, so nothing there uses it'],
+    ['hides from the cloud', forget, '(missing)', 'find out what uses it on'],
+  ] as const)('a machine outside of the cluster that %s holds the disk', async (_, change, state, advice) => {
+    const scene = onAzure();
+    const stranger = addMachine(scene.world);
+    changeDisk(scene, heldBy(stranger));
+    attachFails(scene, `disk(${scene.handle}) is in ToBeDetached state on node(${stranger}): detach in progress`);
+    change(scene.world, stranger);
+    scene.world.advance(3_600_000);
+    const cause = theCause(await scene.diagnose(APP));
+    expect(cause).toMatchObject({ kind: 'attached-outside', confidence: 'proved' });
+    expect(cause.says).toContain(`which is no Node of this cluster ${state}.`);
+    expect(cause.next[0]).toContain(advice);
   });
 
   it('a disk that somebody is exporting is named', async () => {
