@@ -72,9 +72,9 @@ export interface Unacknowledged<D extends Message> {
 }
 
 /**
- * Finishes each message with a log line, a later look, or a dead letter. Returns the messages that must be delivered
- * again, with the reason. For each machine, one message of a batch is responsible (`onePerMachine`), so that only one
- * more look is requested.
+ * Finishes each message with a log line, a later look, or a dead letter, all messages at the same time, because a run
+ * may leave only a second. Returns the messages that must be delivered again, with the reason. For each machine, one
+ * message of a batch is responsible (`onePerMachine`), so that only one more look is requested.
  */
 export const acknowledgeAll = async <D extends Message>(
   messages: readonly D[],
@@ -85,12 +85,10 @@ export const acknowledgeAll = async <D extends Message>(
     messages.flatMap(({ items }) => items),
     outbox.policy,
   );
-  const again: Unacknowledged<D>[] = [];
-  for (const message of messages) {
-    if (!(await acknowledge(message, outcomes, leading, outbox)))
-      again.push({ message, why: reasonToRetry(message, outcomes) });
-  }
-  return again;
+  const acknowledged = await Promise.all(messages.map((message) => acknowledge(message, outcomes, leading, outbox)));
+  return messages
+    .filter((_, at) => acknowledged[at] === false)
+    .map((message) => ({ message, why: reasonToRetry(message, outcomes) }));
 };
 
 const reasonToRetry = ({ items }: Message, outcomes: readonly Outcome[]): string => {
@@ -102,7 +100,8 @@ const reasonToRetry = ({ items }: Message, outcomes: readonly Outcome[]): string
 
 /**
  * Returns false if the message must be delivered again, also if a queue is not reachable. A message causes at most one
- * dead letter, with all its reasons. While the message comes back, it causes none: each delivery would repeat it.
+ * dead letter, with all its reasons. While the message comes back, it causes neither a dead letter nor a later look:
+ * each delivery would repeat them, and looks at all its machines anyway.
  */
 const acknowledge = async (
   message: Message,
@@ -111,11 +110,16 @@ const acknowledge = async (
   outbox: Outbox,
 ): Promise<boolean> => {
   logUnread(message, outbox);
+  const ends = message.items.map((item) => ({ item, end: endOf(item, outcomes, leading, outbox) }));
+  if (ends.some(({ end }) => end === 'deliver-again')) return false;
+  const failures = ends.flatMap(({ end }) => (typeof end === 'object' && 'failed' in end ? [end.failed] : []));
+  const reasons = [...message.faults.map(describeFault), ...failures];
   try {
-    const ends = await Promise.all(message.items.map((item) => acknowledgeItem(item, outcomes, leading, outbox)));
-    if (ends.includes('deliver-again')) return false;
-    const failures = ends.flatMap((end) => (typeof end === 'string' ? [] : [end.failed]));
-    const reasons = [...message.faults.map(describeFault), ...failures];
+    await Promise.all(
+      ends.flatMap(({ item, end }) =>
+        typeof end === 'object' && 'waits' in end ? [lookAgainLater(end.waits, item, outbox)] : [],
+      ),
+    );
     if (reasons.length > 0) await outbox.queues.dead({ body: message.body, reason: joinReasons(reasons) });
     return true;
   } catch (error) {
@@ -136,26 +140,23 @@ const logUnread = ({ faults, ignored }: Message, { log, formatMeasurements }: Ou
     });
 };
 
-/** How an item ends: handled, failed for good with its reason, or to be delivered again with its message. */
-type ItemEnd = 'done' | 'deliver-again' | { readonly failed: string };
+/** How an item ends: handled, to be looked at later, failed for good, or to be delivered again with its message. */
+type ItemEnd = 'done' | 'deliver-again' | { readonly waits: Outcome } | { readonly failed: string };
 
-const acknowledgeItem = async (
+const endOf = (
   item: WorkItem,
   outcomes: readonly Outcome[],
   leading: ReadonlySet<WorkItem>,
-  outbox: Outbox,
-): Promise<ItemEnd> => {
-  const outcome = outcomes.find(
-    ({ machine, dryRun }) => machine === item.machine && dryRun === isDryRun(item, outbox.policy),
-  );
+  { policy }: Outbox,
+): ItemEnd => {
+  const outcome = outcomes.find(({ machine, dryRun }) => machine === item.machine && dryRun === isDryRun(item, policy));
   if (!outcome) return 'done';
   const failed = outcome.outcome === 'failed' && !wantsAnotherLook(outcome);
   if (failed && outcome.retry) return 'deliver-again';
   // Another message of this batch is responsible for the same machine.
   if (!leading.has(item)) return 'done';
   if (failed) return { failed: `${outcome.reason.code}: ${outcome.reason.says}` };
-  if (wantsAnotherLook(outcome)) await lookAgainLater(outcome, item, outbox);
-  return 'done';
+  return wantsAnotherLook(outcome) ? { waits: outcome } : 'done';
 };
 
 /**

@@ -60,7 +60,7 @@ const processBatch = async (received: readonly Received[], invocation: Invocatio
     limit,
     async (outcomes) => {
       const again = await acknowledgeAll(batch.ready, outcomes, dependencies);
-      for (const { message, why } of [...batch.failures, ...again]) await tryAgain(message, why, dependencies);
+      await tryAllAgain([...batch.failures, ...again], dependencies);
     },
   );
 };
@@ -131,13 +131,24 @@ export const expandMessage = async (
   return { ...message, items: items.flat(), ignored: [...message.ignored, ...gone.map(emptyScaleSet)] };
 };
 
+type RetryDependencies = Pick<AzureDependencies, 'queues' | 'log' | 'chance'>;
+
+/** Sends all failed messages at the same time, and then throws if one of them could not be sent. */
+const tryAllAgain = async (
+  failed: readonly Unacknowledged<Received>[],
+  dependencies: RetryDependencies,
+): Promise<void> => {
+  const sent = await Promise.allSettled(failed.map(({ message, why }) => tryAgain(message, why, dependencies)));
+  for (const one of sent) if (one.status === 'rejected') throw one.reason;
+};
+
 const MOST_FAILURES = 10;
 
 /** Sends a failed message again with a longer delay each time, and finally sends it to the dead-letter queue. */
 const tryAgain = async (
   { body, failures }: Received,
   why: string,
-  { queues, log, chance }: Pick<AzureDependencies, 'queues' | 'log' | 'chance'>,
+  { queues, log, chance }: RetryDependencies,
 ): Promise<void> => {
   const failed = failures + 1;
   if (failed > MOST_FAILURES) return queues.dead({ body, reason: reasonToGiveUp(failed, why) });

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { outcomeOf } from '../../fencing/loop/ending.ts';
 import type { Outcome, OutcomeKind } from '../../fencing/model/outcome.ts';
@@ -37,13 +38,19 @@ const end = (machine: string, outcome: OutcomeKind, dryRun = false): Outcome => 
 
 const acknowledged = async (messages: readonly Message[], outcomes: readonly Outcome[]) => {
   const [sentAgain, dead]: [LookAgain[], DeadLetter[]] = [[], []];
+  let [inFlight, most] = [0, 0];
+  const accept = async (): Promise<void> => {
+    most = Math.max(most, (inFlight += 1));
+    await nextTurn();
+    inFlight -= 1;
+  };
   const queues = {
-    again: async (look: LookAgain) => void sentAgain.push(look),
-    dead: async (letter: DeadLetter) => void dead.push(letter),
+    again: async (look: LookAgain) => accept().then(() => void sentAgain.push(look)),
+    dead: async (letter: DeadLetter) => accept().then(() => void dead.push(letter)),
   };
   const outbox = { policy: defaultPolicy, queues, formatMeasurements: () => ({}), log: () => undefined };
   const again = await acknowledgeAll(messages, outcomes, outbox);
-  return { again: again.map((one) => one.message.messageId), sentAgain, dead };
+  return { again: again.map((one) => one.message.messageId), sentAgain, dead, most };
 };
 
 describe('a message', () => {
@@ -55,6 +62,19 @@ describe('a message', () => {
     expect([again, dead]).toEqual([['both'], []]);
   });
 
+  it('requests no look at a machine that waits if it comes back itself, because it looks at that machine, too', async () => {
+    const both = message('both', item('m-1'), item('m-2'));
+    const { again, sentAgain } = await acknowledged([both], [end('m-1', 'failed'), end('m-2', 'waiting')]);
+    expect([again, sentAgain]).toEqual([['both'], []]);
+  });
+
+  it('requests a look at each machine that waits if none failed', async () => {
+    const both = message('both', item('m-1'), item('m-2'), item('m-3'));
+    const ends = [end('m-1', 'fenced'), end('m-2', 'waiting'), end('m-3', 'waiting')];
+    const { again, sentAgain } = await acknowledged([both], ends);
+    expect([again, sentAgain.map(({ machine }) => machine)]).toEqual([[], ['m-2', 'm-3']]);
+  });
+
   it('is not ended by a dry run of its machine, and does not end one', async () => {
     const messages = [message('dry', item('m-1', true)), message('real', item('m-1'))];
     const [dry, real] = [end('m-1', 'would-fence', true), end('m-1', 'failed')];
@@ -63,4 +83,13 @@ describe('a message', () => {
     const [failedDry, fenced] = [end('m-1', 'failed', true), end('m-1', 'fenced')];
     expect((await acknowledged(messages, [failedDry, fenced])).again).toEqual(['dry']);
   });
+});
+
+it('the messages of a batch are finished at the same time, because a run may have left little time', async () => {
+  const machines = Array.from({ length: 10 }, (_, at) => `m-${at}`);
+  const { most, again, sentAgain } = await acknowledged(
+    machines.map((machine) => message(machine, item(machine))),
+    machines.map((machine) => end(machine, machine === 'm-4' ? 'failed' : 'waiting')),
+  );
+  expect([most, again, sentAgain.length]).toEqual([9, ['m-4'], 9]);
 });

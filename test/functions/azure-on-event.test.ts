@@ -349,6 +349,39 @@ describe('a message that failed', () => {
     );
   });
 
+  it('is sent again together with all others of its batch that failed', async () => {
+    const { world, holder, spare, install } = off();
+    addFault(world.parts.azure, { ...unreachable, call: 'machine.get' });
+    let [inFlight, most] = [0, 0];
+    const counted: GetDependencies = async () => {
+      const { queues, ...others } = await install.getDependencies();
+      const events: typeof queues.events = async (...sent) => {
+        most = Math.max(most, (inFlight += 1));
+        await nextTurn();
+        inFlight -= 1;
+        return queues.events(...sent);
+      };
+      return { ...others, queues: { ...queues, events } };
+    };
+    await onEvent(counted)([gridEvent(holder), gridEvent(spare)], install.context);
+    expect([most, waiting(world, install).length]).toEqual([2, 2]);
+  });
+
+  it('looks at its other machine again only as often as it comes back', async () => {
+    const { world, holder, spare } = scene();
+    shutdownTakes(world, holder, 600_000);
+    change(world, holder, deallocate, 1_000);
+    addFault(world.parts.azure, { ...unreachable, call: 'machine.get', path: spare.split('/').slice(-3).join('/') });
+    const install = azureInstall(world);
+    let messages: readonly unknown[] = [[gridEvent(holder), gridEvent(spare)]];
+    for (let delivery = 1; delivery <= 4; delivery += 1) {
+      await deliver(install, ...messages);
+      expect(waiting(world, install)).toMatchObject([{ message: { cloudfence: 'retry', failures: delivery } }]);
+      messages = takeAll(install);
+    }
+    expect(decisions(install).filter((decision) => decision === 'waiting')).toHaveLength(4);
+  });
+
   it('is returned to Service Bus with its batch if nothing can be sent', async () => {
     const { install } = off();
     install.outage.bus = true;
