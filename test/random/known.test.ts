@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { plainPlanFor, planFor, type Plan } from './plan.ts';
+import { plainPlanFor, watchedPlanFor, type Plan } from './plan.ts';
 import { failureOf } from './shrink.ts';
 import { play } from './simulation.ts';
 
@@ -50,32 +50,32 @@ test('a machine under a reused name is fenced after a person has looked (seed 97
 
 // A person removed our taint in one boot. The machine was started, and terminated in the next boot.
 test('a taint that a person removed in an earlier boot does not stop a later fence (seed 300625821)', async () => {
-  expect(failureOf(await play(planFor(300_625_821)))).toBeNull();
+  expect(failureOf(await play(watchedPlanFor(300_625_821)))).toBeNull();
 });
 
 // Nothing confirms any more that the machine is gone, and a person has bound a pod to its Node. Then a person deletes
 // the Node.
 test('a pod that comes to the Node of a forgotten machine waits for a person (seed 300554578)', async () => {
-  expect(failureOf(await play(planFor(300_554_578)))).toBeNull();
+  expect(failureOf(await play(watchedPlanFor(300_554_578)))).toBeNull();
 });
 
 // Nothing saw that the machine was started and stopped, or the cloud falsely did not know it at the mark. Then a person
 // opted the Node out.
 test.each([300_305_110, 300_958_949])('our taint does not stay on an opted-out Node (seed %i)', async (seed) => {
-  expect(failureOf(await play(planFor(seed)))).toBeNull();
+  expect(failureOf(await play(watchedPlanFor(seed)))).toBeNull();
 });
 
 // A person ended a fence with `release --accept` while the cloud falsely did not know the machine, which ran again.
 test.each([300_624_517, 300_825_400])(
   'a tombstone is removed when the cloud knows the machine again (seed %i)',
   async (seed) => {
-    expect(failureOf(await play(planFor(seed)))).toBeNull();
+    expect(failureOf(await play(watchedPlanFor(seed)))).toBeNull();
   },
 );
 
 // A function was frozen for 50 s while it read the cluster. In that time, a person opted the Node out.
 test('a Node that was opted out while a function was frozen is not fenced (seed 700816657)', async () => {
-  expect(failureOf(await play(planFor(700_816_657)))).toBeNull();
+  expect(failureOf(await play(watchedPlanFor(700_816_657)))).toBeNull();
 });
 
 // A process was killed before it learned that the cap had admitted its fence.
@@ -105,16 +105,16 @@ test('a removal counts for the boot that the record names (seed 30120800)', asyn
 
 // The clock of the machine is more than a minute late. Each run ended before its kubelet renewed the Lease again.
 test('a machine with a wrong clock is released (seed 72000080)', async () => {
-  expect(failureOf(await play(planFor(72_000_080)))).toBeNull();
+  expect(failureOf(await play(watchedPlanFor(72_000_080)))).toBeNull();
 });
 
 // A person removed the taint in the second in which Cloudfence removed it, and then a pod was bound to the Node.
 test('a removal counts although the fence ends at that moment (seed 80051197)', async () => {
-  expect(failureOf(await play(planFor(80_051_197)))).toBeNull();
+  expect(failureOf(await play(watchedPlanFor(80_051_197)))).toBeNull();
 });
 
 // A person removed our taint, the cloud forgot the machine, and another person ended the fence with `release --accept`.
 // Before that command had ended, a sweep marked the Node again.
 test('a fence that a person is releasing does not begin again (seed 110062515)', async () => {
-  expect(failureOf(await play(planFor(110_062_515)))).toBeNull();
+  expect(failureOf(await play(watchedPlanFor(110_062_515)))).toBeNull();
 });

@@ -93,6 +93,13 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     );
     return true;
   };
+  const removeRecord = (at: number): boolean => {
+    const node = nodeAt(at);
+    const { [RECORD_ANNOTATION]: record, ...annotations } = node?.metadata?.annotations ?? {};
+    if (!node || record === undefined) return false;
+    cluster.objects.nodes.put(nameOf(node), { ...node, metadata: { ...node.metadata, annotations } });
+    return true;
+  };
   const addForeignTaint = (at: number): boolean => {
     const node = nodeAt(at);
     if (!node || hasTaintKey(node, OUT_OF_SERVICE.key)) return false;
@@ -167,5 +174,15 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     return true;
   };
   const watching = { bindPod, holdPod, letPodsGo, askForDryRun, release };
-  return { ...watching, setPause, setOptOut, removeTaint, removeFence, addForeignTaint, deleteNode, deploy };
+  return {
+    ...watching,
+    setPause,
+    setOptOut,
+    removeTaint,
+    removeFence,
+    removeRecord,
+    addForeignTaint,
+    deleteNode,
+    deploy,
+  };
 };

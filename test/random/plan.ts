@@ -15,9 +15,16 @@ export type PlannedEvent =
   | { readonly do: 'start' | 'hibernate' | 'reboot' | 'cut-off' | 'reconnect'; readonly machine: number }
   | { readonly do: 'kill'; readonly choice: number }
   | { readonly do: 'freeze'; readonly choice: number; readonly ms: number }
-  /** `within` (ms): how long the person waits until there is something to do. */
+  /** `within` (ms): how long the person, or the kubelet, waits until there is something to do. */
   | {
-      readonly do: 'remove-taint' | 'remove-fence' | 'delete-node' | 'foreign-taint' | 'release' | 'accept';
+      readonly do:
+        | 'remove-taint'
+        | 'remove-fence'
+        | 'remove-record'
+        | 'delete-node'
+        | 'foreign-taint'
+        | 'release'
+        | 'accept';
       readonly machine: number;
       readonly within?: number;
     }
@@ -219,8 +226,19 @@ const watcher = (random: SeededRandom, machine: number, until: number): Planned 
   return { at, do: random.oneOf(acts), machine, within: 2 * MINUTE };
 };
 
-/** The plan of a seed. Every second plan has people who watch, clocks that are wrong, and Leases that are late. */
+/** The plan of a seed. In every sixth, a kubelet removes the record of a fence. */
 export const planFor = (seed: number): Plan => {
+  const plan = watchedPlanFor(seed);
+  const random = seededRandom(seed, 'kubelets');
+  if (random.chance(5 / 6)) return plan;
+  const machine = random.between(0, Math.min(2, plan.clouds.length) - 1);
+  const at = random.between(BEGINS_AT, plan.until);
+  const removal = { at, do: 'remove-record', machine, within: 5 * MINUTE } as const;
+  return { ...plan, happenings: [...plan.happenings, removal].toSorted((a, b) => a.at - b.at) };
+};
+
+/** Every second plan has people who watch, clocks that are wrong, and Leases that are late. */
+export const watchedPlanFor = (seed: number): Plan => {
   const plan = plainPlanFor(seed);
   const random = seededRandom(seed, 'watchers');
   if (random.chance(0.5)) return plan;

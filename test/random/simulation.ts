@@ -327,6 +327,8 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
         return people.removeTaint(what.machine);
       case 'remove-fence':
         return people.removeFence(what.machine);
+      case 'remove-record':
+        return people.removeRecord(what.machine);
       case 'delete-node':
         return people.deleteNode(what.machine);
       case 'foreign-taint':
