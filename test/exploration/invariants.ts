@@ -6,49 +6,39 @@ import { BY_HAND } from './surroundings.ts';
 import { bootIdOf, isTaintedByUs } from './facts.ts';
 import { type Assumption, isAskedOfEarlierNode, isGone, isVouchedFor, type NodeState, type World } from './world.ts';
 
-/** What must hold in every state of every schedule. */
-export const invariants = [
-  // Nothing takes a disk from a guest that may write to it.
-  'one-writer',
-  // Our out-of-service taint is not on the Node of a machine that a run has seen running.
-  'taint-off-a-running-machine',
-  // That taint is lifted only if the machine may have run since the mark.
-  'lift-after-start',
-  // Nothing destructive takes effect without a proof that is young enough.
-  'act-under-proof',
-  // Nothing destructive takes effect on a machine whose memory is kept, but by a person's word about this very start.
-  'act-under-word',
-  // No step takes effect on a Node, or in a boot, for which it was not decided.
-  'nothing-of-another-boot',
-  // A release removes only the fence for which it was decided, and only once the Node shows another boot.
-  'release-after-return',
-  // Cloudfence deletes only the Node of a machine that is terminated.
-  'no-live-node-deleted',
-  // Cloudfence powers a machine off only if the policy allows it.
-  'power-off-by-policy',
-  // Cloudfence powers no machine off while another Node may be its own.
-  'unclaimed-power-off',
-  // No machine is powered off whose kubelet reaches the API server.
-  'reachable-stays-on',
-  // No pod is deleted from a Node that is not in quarantine.
-  'mark-first',
-  // A taint that a person removed does not come back in that boot, and the fence does not continue.
-  'removed-stays-removed',
-  // Nothing destructive happens while a person has paused Cloudfence.
-  'pause-holds',
-  // No fence begins on a Node that a person has opted out, and its machine is not powered off.
-  'opt-out-holds',
-  // No fence begins, and no machine is powered off, before the ledger has counted it.
-  'cap-holds',
-  // Labels, annotations, and an out-of-service taint that others set stay as they are.
-  'nothing-foreign-taken',
-] as const;
+/** What must hold in every state of every schedule, by its name. */
+const invariants = {
+  'one-writer': 'nothing takes a disk from a guest that may write to it',
+  'taint-off-a-running-machine': 'our out-of-service taint is not on the Node of a machine that a run has seen running',
+  'lift-after-start': 'that taint is lifted only if the machine may have run since the mark',
+  'act-under-proof': 'nothing destructive takes effect without a proof that is young enough',
+  'act-under-word':
+    "nothing destructive takes effect on a machine whose memory is kept, but by a person's word about this very start",
+  'nothing-of-another-boot': 'no step takes effect on a Node, or in a boot, for which it was not decided',
+  'release-after-return':
+    'a release removes only the fence for which it was decided, and only once the Node shows another boot',
+  'no-live-node-deleted': 'Cloudfence deletes only the Node of a machine that is terminated',
+  'power-off-by-policy': 'Cloudfence powers a machine off only if the policy allows it',
+  'unclaimed-power-off': 'Cloudfence powers no machine off while another Node may be its own',
+  'reachable-stays-on': 'no machine is powered off whose kubelet reaches the API server',
+  'mark-first': 'no pod is deleted from a Node that is not in quarantine',
+  'removed-stays-removed':
+    'a taint that a person removed does not come back in that boot, and the fence does not continue',
+  'pause-holds': 'nothing destructive happens while a person has paused Cloudfence',
+  'opt-out-holds': 'no fence begins on a Node that a person has opted out, and its machine is not powered off',
+  'cap-holds': 'no fence begins, and no machine is powered off, before the ledger has counted it',
+  'nothing-foreign-taken': 'labels, annotations, and an out-of-service taint that others set stay as they are',
+} as const;
 
-export type Invariant = (typeof invariants)[number];
+export type Invariant = keyof typeof invariants;
 
-/** What a story breaks: an invariant, or the promise that fresh runs complete every fence. */
-export const broken = [...invariants, 'recovery'] as const;
-export type Broken = (typeof broken)[number];
+/** What a story may break: an invariant, or the promise that fresh runs complete every fence. */
+export const meanings = {
+  ...invariants,
+  recovery:
+    'when nothing fails any more, fresh runs complete every fence and release every Node of a machine that runs',
+} as const;
+export type Broken = keyof typeof meanings;
 
 /** How long a proof allows a call (ticks). */
 export const PROOF_TICKS = 2;

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Step } from '../../fencing/model/steps.ts';
 import { isTaintedByUs } from './facts.ts';
-import { type Broken, broken } from './invariants.ts';
+import { type Broken, meanings } from './invariants.ts';
 import { TICK_MS } from './time.ts';
 import type { World } from './world.ts';
 import { QUARANTINE } from '../../kubernetes/names.ts';
@@ -86,7 +86,9 @@ export const timeline = (says: readonly string[]): readonly string[] => {
 
 const storyFile = z.object({
   scenario: z.string(),
-  breaks: z.enum(broken).nullable(),
+  /** For a defect that is fixed: what it was. */
+  about: z.string().optional(),
+  breaks: z.custom<Broken>((name) => typeof name === 'string' && name in meanings, 'is no invariant').nullable(),
   says: z.array(z.string()).nonempty(),
 });
 
@@ -97,6 +99,7 @@ export const saveStory = (path: string, scenario: string, story: Story): Promise
 /** A story in a file. A story of a defect that is fixed breaks nothing any more. */
 interface PinnedStory extends Pick<Story, 'says'> {
   readonly scenario: string;
+  readonly about?: string | undefined;
   readonly breaks: Broken | null;
 }
 
