@@ -9,7 +9,7 @@ import type { OpenedCloud } from '../providers/plugin.ts';
  * Checks whether each Node names its machine. If a cloud reuses names, also checks which machine of that name is meant.
  */
 
-const machinesNamed = (
+const machinesOfSources = (
   { identitySources }: NodeIdentity,
   { cloud }: Pick<OpenedCloud, 'cloud'>,
 ): readonly MachineId[] => [...new Set(identitySources.map(cloud.machineOf).filter((machine) => machine !== null))];
@@ -74,7 +74,7 @@ const identityCheck = (
   { facts, takenBy }: MachinesSoFar,
 ): Check => {
   const what = `${cluster}: Node ${identity.node} names its machine`;
-  const [machine, second] = machinesNamed(identity, openedCloud);
+  const [machine, second] = machinesOfSources(identity, openedCloud);
   if (machine === undefined)
     return {
       what,
@@ -110,7 +110,7 @@ export const identityChecks = async (
   const takenBy = new Map<MachineId, string>();
   const checks: Check[] = [];
   for await (const page of doctor.identities(signal)) {
-    const machines = [...new Set(page.flatMap((identity) => machinesNamed(identity, openedCloud)))];
+    const machines = [...new Set(page.flatMap((identity) => machinesOfSources(identity, openedCloud)))];
     for (const machine of machines) named.add(machine);
     const facts = new Map((await factsOf(machines, openedCloud, signal)).map((one) => [one.machine, one]));
     checks.push(...page.map((identity) => identityCheck(cluster, identity, openedCloud, { facts, takenBy })));

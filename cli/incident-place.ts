@@ -59,7 +59,7 @@ const LASTS_MS = 6_000;
 
 /** The stage's sweep sends the messages about incidents in a bucket. For a folder, there is no sweep. */
 const openKeeper = async (place: string, settings: Configuration): Promise<IncidentKeeper> =>
-  isAddress(place) ? { objects: (await openPlace(place, settings)).objects, announce: null } : folderKeeper(place);
+  isAddress(place) ? { objects: (await openPlace(place, settings)).objects, announce: null } : folderStore(place);
 
 /**
  * Stores what the runs of a command show, if the configuration names a place. This happens after the answer, and a
@@ -90,7 +90,7 @@ export const storeCommandIncidents = async (
 const LARGEST_BYTES = 16_000_000;
 
 /** Other objects in a bucket of incidents. */
-const BESIDE = /^(?:notes|test-events)\//;
+const OTHER_OBJECTS = /^(?:notes|test-events)\//;
 
 const codeOf = (caught: unknown): string =>
   caught instanceof Error && 'code' in caught && typeof caught.code === 'string' ? caught.code : 'unknown';
@@ -107,7 +107,7 @@ const listFiles = async (folder: string): Promise<readonly IncidentObject[]> => 
   try {
     const names = await fileNamesIn(folder);
     return names
-      .filter((name) => name.endsWith('.json') && !BESIDE.test(name))
+      .filter((name) => name.endsWith('.json') && !OTHER_OBJECTS.test(name))
       .map((name) => ({ name, written: null }));
   } catch (cause) {
     const code = codeOf(cause);
@@ -222,7 +222,7 @@ export const objectsInFolder = (folder: string): ObjectStore => {
 };
 
 /** Stores incidents in a folder. Sends no messages about them. */
-export const folderKeeper = (folder: string): IncidentKeeper => ({
+export const folderStore = (folder: string): IncidentKeeper => ({
   objects: objectsInFolder(folder),
   announce: async () => undefined,
 });

@@ -33,11 +33,11 @@ const withCommonOptions = (command: Command): Command =>
     .addOption(new Option('--timeout <time>', 'the time limit, such as 90s').argParser(time).default(600_000, '10m'));
 
 /** The terminal adds the line break itself. */
-const withoutLastBreak = (text: string): string => text.replace(/\n$/, '');
+const withoutTrailingNewline = (text: string): string => text.replace(/\n$/, '');
 
 type Done = (code: number) => void;
 
-const addLoop = (root: Command, terminal: Terminal, done: Done): void => {
+const addRunCommands = (root: Command, terminal: Terminal, done: Done): void => {
   const add = (usage: string, description: string) =>
     withCommonOptions(root.command(usage).description(description)).option(
       '--progress',
@@ -236,7 +236,7 @@ const addCompletion = (root: Command, terminal: Terminal, done: Done): Command =
     .description(`print the script with which a shell completes commands and options: ${shellNames.join(', ')}`)
     .option('--debug', 'also print the stack trace of an error')
     .action((shell: string) => {
-      terminal.line(withoutLastBreak(completionScript(shell, root)));
+      terminal.line(withoutTrailingNewline(completionScript(shell, root)));
       done(0);
     });
 
@@ -252,11 +252,11 @@ const program = (terminal: Terminal, done: Done): Command => {
     .exitOverride()
     .showHelpAfterError('Add --help to see the arguments, the options, and examples.')
     .configureOutput({
-      writeOut: (text) => terminal.line(withoutLastBreak(text)),
-      writeErr: (text) => terminal.complain(shorten(withoutLastBreak(text), LONGEST)),
+      writeOut: (text) => terminal.line(withoutTrailingNewline(text)),
+      writeErr: (text) => terminal.complain(shorten(withoutTrailingNewline(text), LONGEST)),
     });
   addInit(root, terminal, done);
-  addLoop(root, terminal, done);
+  addRunCommands(root, terminal, done);
   addReading(root, terminal, done);
   addCap(root, terminal, done);
   addDrill(root, terminal, done);

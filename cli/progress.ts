@@ -107,7 +107,7 @@ const REPRINT_FOR_PROGRAMS_MS = 10_000;
 const iso = (wall: number): string => new Date(wall).toISOString();
 
 /** JSON lines. The answer of the command is the last line. */
-const forPrograms = ({ line, clock }: Terminal): Printer => {
+const jsonPrinter = ({ line, clock }: Terminal): Printer => {
   const print = ({ request, location, cluster }: RunState, fields: object): void =>
     line(
       JSON.stringify({
@@ -172,7 +172,7 @@ const followWaits = (printer: Printer, now: () => Moment): Progress => {
   };
 };
 
-const SILENT: Progress = { observe: () => undefined, stop: () => undefined };
+const NO_PROGRESS: Progress = { observe: () => undefined, stop: () => undefined };
 
 export interface ProgressOptions {
   readonly json?: boolean;
@@ -180,6 +180,6 @@ export interface ProgressOptions {
 }
 
 export const createProgress = ({ json = false, progress = false }: ProgressOptions, terminal: Terminal): Progress => {
-  if (json && !progress) return SILENT;
-  return followWaits(json ? forPrograms(terminal) : forPeople(terminal), terminal.clock.now);
+  if (json && !progress) return NO_PROGRESS;
+  return followWaits(json ? jsonPrinter(terminal) : forPeople(terminal), terminal.clock.now);
 };

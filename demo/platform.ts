@@ -181,7 +181,7 @@ export interface Platform extends Pick<FunctionDependencies, 'whyNotServed' | 'f
   ) => Promise<boolean>;
 }
 
-const wiringOf = (
+const functionDependenciesOf = (
   { cloud, cluster, now, turns, queue, keeping }: FunctionParts,
   { whyNotServed, formatMeasurements }: Platform,
   log: FunctionDependencies['log'],
@@ -216,7 +216,7 @@ const outcomesIn = (lines: readonly object[]): readonly LoggedOutcome[] =>
 
 export const deployFunction = (parts: FunctionParts, platform: Platform): DeployedFunction => {
   const lines: object[] = [];
-  const dependencies = wiringOf(parts, platform, (line) => void lines.push(line));
+  const dependencies = functionDependenciesOf(parts, platform, (line) => void lines.push(line));
   const { now } = parts;
   const limit = () => {
     const until = now() + INVOCATION_LASTS_MS;

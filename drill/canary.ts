@@ -15,7 +15,7 @@ import {
 /** Creates the canary of a drill, and removes it. */
 
 /** @throws Unavailable at the deadline, or the reason of the drill's signal */
-const untilSome = async <T>(
+const pollUntilFound = async <T>(
   look: () => Promise<T | null>,
   { clock, signal }: DrillTools,
   ms: number,
@@ -58,7 +58,7 @@ export const makeCanary = async (
   const create = (answered: AbortSignal) => drillCluster.create({ ...canary, node, hostname, drill }, answered);
   await writeNoted('made', create, tools, note);
   let waits: string | null = null;
-  const running = await untilSome(
+  const running = await pollUntilFound(
     async () => {
       const seen = await drillCluster.canary(canary, node, signal);
       if (seen.volume) note({ volume: seen.volume });

@@ -112,7 +112,7 @@ const releaseRequest = z.strictObject({
   dryRun: z.boolean().default(false),
 });
 
-const byPerson = () => triggerOf(null, false);
+const triggerByPerson = () => triggerOf(null, false);
 
 const isReleaseRequest = (event: unknown): boolean => typeof event === 'object' && event !== null && 'release' in event;
 
@@ -159,7 +159,7 @@ const releaseOnRequest = async (
         ...outcomeLine(ended, null),
         ...dependencies.formatMeasurements(measurementsOf(ended, null)),
       });
-      await keepIncidents([ended], logs, byPerson, dependencies, limit.getRemainingTimeInMillis());
+      await keepIncidents([ended], logs, triggerByPerson, dependencies, limit.getRemainingTimeInMillis());
       return ended;
     },
   );

@@ -6,7 +6,7 @@ import type { RunState } from '../fencing/loop/state.ts';
 import { asCloudfenceError } from '../fencing/model/errors.ts';
 import type { Outcome } from '../fencing/model/outcome.ts';
 import type { Incident } from '../incidents/incident.ts';
-import { keepIncident, keepPowerOff } from '../incidents/keep.ts';
+import { keepIncident, storePowerOffWithoutFence } from '../incidents/keep.ts';
 import { incidentOfRun, type RunTrigger, emptyRunLog, logged, type RunLog } from '../incidents/of-run.ts';
 import { type IncidentKeeper, readNotes, sendLate, watchIncident } from '../incidents/store.ts';
 import type { FunctionDependencies } from './dependencies.ts';
@@ -169,7 +169,9 @@ export const tendIncidents = async (dependencies: TendDependencies, remaining: n
     const { watched, unsent, poweredOff } = await abortOnSignal(signal, () => readNotes(objects, now(), signal));
     await Promise.all([
       ...drawSome(unsent, chance).map((note) => limited(() => sendLate(note, keeper, now(), signal))),
-      ...drawSome(poweredOff, chance).map((note) => limited(() => keepPowerOff(note, now(), keeper, signal))),
+      ...drawSome(poweredOff, chance).map((note) =>
+        limited(() => storePowerOffWithoutFence(note, now(), keeper, signal)),
+      ),
       ...drawSome(watched, chance).map((note) =>
         limited(() => watchIncident(note, createWatch(dependencies, signal), now, keeper, signal)),
       ),

@@ -36,7 +36,7 @@ export const keepIncident = async (
   if (isOnlyPowerOff(shown)) return notePowerOff(note, shown, objects, signal);
   const mayFollowPowerOff = shown.fence !== null && unreachable === 'power-off';
   const noted = mayFollowPowerOff ? await readNote(note, objects, signal) : null;
-  const before = noted && preceded(shown, noted) ? noted : null;
+  const before = noted && followsPowerOff(shown, noted) ? noted : null;
   const whole = before ? joined(shown, before) : shown;
   await storeIncident({ name: objectNameOf(shown), change: (stored) => joined(stored, whole) }, keeper, signal);
   if (before) await objects.remove(note, signal);
@@ -57,9 +57,10 @@ const notePowerOff = async (
  * Returns whether the fence began after the power-off. The run that began the fence may have died before it took the
  * note, so any later run of that fence takes it.
  */
-const preceded = ({ begun }: Incident, noted: Incident): boolean => begun !== null && lastPowerOff(noted) <= begun;
+const followsPowerOff = ({ begun }: Incident, noted: Incident): boolean =>
+  begun !== null && lastPowerOff(noted) <= begun;
 
-/** A fence begins within minutes of the power-off (ms), or a person should look. */
+/** The longest time (ms) from a power-off to its fence. After that, a person should look. */
 const FENCE_FOLLOWS_MS = 900_000;
 
 /**
@@ -67,7 +68,7 @@ const FENCE_FOLLOWS_MS = 900_000;
  *
  * @throws CloudfenceError
  */
-export const keepPowerOff = async (
+export const storePowerOffWithoutFence = async (
   { name }: IncidentObject,
   now: number,
   keeper: IncidentKeeper,

@@ -21,7 +21,7 @@ export interface RunTrigger {
 const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 /** Returns when the proof for a step was requested: the latest answer before the step was sent. */
-const proofBehind = (step: StepReport, proofs: readonly Proof[]): string | null =>
+const proofRequestedAt = (step: StepReport, proofs: readonly Proof[]): string | null =>
   stepProperties[step.step].releases
     ? null
     : (proofs.findLast(({ answered }) => answered <= isoTime(step.at))?.asked ?? null);
@@ -34,7 +34,7 @@ const stepOf = (step: StepReport, proofs: readonly Proof[]): IncidentStep => ({
   ended: isoTime(step.at + step.ms),
   result: step.result,
   message: step.message,
-  proof: proofBehind(step, proofs),
+  proof: proofRequestedAt(step, proofs),
 });
 
 /**
@@ -179,7 +179,7 @@ export interface RunLog {
 const answeredAt = ({ requestedAt, receivedAt }: Observation<unknown>): number =>
   requestedAt.wall + (receivedAt - requestedAt.mono);
 
-const proofOf = (read: Observation<MachineFacts>): Proof => {
+const answerOf = (read: Observation<MachineFacts>): Proof => {
   const { power, generation, since, evidence } = read.value;
   return {
     asked: isoTime(read.requestedAt.wall),
@@ -209,7 +209,7 @@ const isNews = (before: Proof | null, { power, generation }: Proof): boolean =>
   before === null || before.power !== power || before.generation !== generation;
 
 const withRead = (log: RunLog, read: Observation<MachineFacts>): RunLog => {
-  const proof = proofOf(read);
+  const proof = answerOf(read);
   if (log.lastRead?.asked === proof.asked) return log;
   return {
     ...log,

@@ -32,7 +32,7 @@ interface Place {
 }
 
 /** Returns the incidents among the objects of a place. */
-export const sourceIn = ({ where, objects }: Place): IncidentSource => ({
+export const incidentSourceAt = ({ where, objects }: Place): IncidentSource => ({
   where,
   list: (signal) => objects.list(INCIDENTS, signal),
   read: async (name, signal) => (await objects.read(name, signal))?.text ?? null,

@@ -11,7 +11,7 @@ export interface ReportFilter {
   readonly target: string | null;
   /** Only incidents in which something happened since then (epoch ms). Null: no limit. */
   readonly since: number | null;
-  /** Only incidents of shadow mode. */
+  /** Whether to select only incidents of shadow mode. */
   readonly shadow: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface Report {
   readonly made: number;
   /** The latest incident first. */
   readonly incidents: readonly Incident[];
-  /** All incidents that were read. The fences among them show how long Cloudfence itself takes there. */
+  /** All incidents that were read. The report takes the usual times of Cloudfence's own fences from them. */
   readonly read: readonly Incident[];
   readonly damaged: readonly DamagedObject[];
 }

@@ -8,7 +8,7 @@ export type PhaseName = keyof Phases;
 /** What causes the time before a phase. */
 export type PhaseActor = 'unnoticed' | 'cloudfence' | 'kubernetes';
 
-/** The part of the record that shows a phase. `index` counts within the list of the incident. */
+/** The part of the record that shows a phase. `index` is the position in that list. */
 export interface PhaseSource {
   readonly list: 'triggers' | 'proofs' | 'steps';
   readonly index: number;
@@ -51,7 +51,7 @@ interface PhaseRule {
   readonly follows: readonly (keyof Phases)[];
 }
 
-/** The previous phases of each phase. The percentiles measure the same durations. */
+/** The previous phases of each phase. The report calculates its percentiles from these durations. */
 export const phaseRules: Readonly<Record<PhaseName, PhaseRule>> = {
   off: { label: 'Machine off', takes: 'unnoticed', follows: [] },
   event: { label: 'Event', takes: 'unnoticed', follows: ['off'] },
@@ -105,7 +105,7 @@ const none = (why: string): Missing => ({ says: 'did not happen', why });
 const missingOff = ({ proofs }: Incident): Missing =>
   proofs.at(-1)?.power === 'running'
     ? none('the cloud says that the machine runs')
-    : unknown('the cloud does not say since when');
+    : unknown('the cloud does not say when the machine went off');
 
 const missingEvent = ({ triggers }: Incident): Missing => {
   if (triggers.some(({ kind }) => kind === 'event')) return unknown('the event names no time');
@@ -123,7 +123,7 @@ const step =
   (incident: Incident): Missing =>
     none(withoutFence(incident) ?? why(incident));
 
-/** The text for a watch that did not see everything. */
+/** Says why a phase was not seen, by the reason for which the watch ended. */
 const watchEnds: Readonly<Record<NonNullable<Incident['watch']>['because'], Missing>> = {
   running: unseen('no run and no sweep saw it'),
   returned: none('the Node came back first'),
@@ -155,7 +155,7 @@ const missing: Readonly<Record<PhaseName, (incident: Incident) => Missing>> = {
   attachedElsewhere: sighting,
   running: (incident) =>
     isSeen(incident) && !isFollowed(incident)
-      ? none('no volume was on the Node, and no pod that something replaces')
+      ? none('the Node had no volume, and no pod that a controller replaces')
       : sightingOf(incident),
   fenced: step(({ state }) => (state === 'ended-by-hand' ? 'somebody removed the fence' : 'it is not finished so far')),
   lifted: step(() => 'the machine did not come back while the taint was set'),
@@ -163,10 +163,12 @@ const missing: Readonly<Record<PhaseName, (incident: Incident) => Missing>> = {
     state === 'ended-by-hand' ? 'somebody removed the fence' : 'it is not released so far',
   ),
   returned: ({ watch }) =>
-    unseen(watch === null ? 'no sweep saw it so far' : `not before the watch ended (${watch.because})`),
+    unseen(
+      watch === null ? 'no sweep saw it so far' : `not seen before Cloudfence stopped watching (${watch.because})`,
+    ),
 };
 
-/** The steps whose end is the end of a phase. */
+/** The steps that end each phase. */
 const endingSteps: Readonly<Partial<Record<PhaseName, readonly string[]>>> = {
   marked: ['mark'],
   podsDeleted: ['delete-pod'],

@@ -43,7 +43,7 @@ const isoOf = (ms: number): string => new Date(ms).toISOString();
 /** Such as `2026-01-01 00:00:35.780`. */
 export const dateTime = (ms: number): string => isoOf(ms).replace('T', ' ').replace('Z', '');
 
-/** Such as `2026-01-01 00:00`. */
+/** Formats a time to the minute, such as `2026-01-01 00:00`. */
 export const dateMinute = (ms: number): string => dateTime(ms).slice(0, 16);
 
 /** Such as `00:00:35.780`. */

@@ -1,7 +1,7 @@
 import { readEnvironment } from '../../config/environment.ts';
 import { loadWithoutClusters } from '../../config/settings.ts';
 import { InvalidInput } from '../../fencing/model/errors.ts';
-import { type IncidentSource, readIncidents, sourceIn } from '../../incidents/source.ts';
+import { type IncidentSource, readIncidents, incidentSourceAt } from '../../incidents/source.ts';
 import { reportJson } from '../../report/json.ts';
 import { makeVisible } from '../../report/markup.ts';
 import { reportMarkdown } from '../../report/markdown.ts';
@@ -58,7 +58,7 @@ const openSource = async ({ from, config, region }: ReportOptions): Promise<Inci
   const place = from ?? settings.incidents;
   if (place === undefined) throw new InvalidInput(NO_PLACE);
   if (!isAddress(place)) return incidentFolder(place);
-  return sourceIn(await openPlace(place, settings));
+  return incidentSourceAt(await openPlace(place, settings));
 };
 
 const gather = async (

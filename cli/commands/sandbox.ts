@@ -7,7 +7,7 @@ import { openPracticeControl, PRACTICE_HELP, type Practice } from '../../demo/pr
 import { CloudfenceError, InvalidInput } from '../../fencing/model/errors.ts';
 import type { LoggedOutcome } from '../../demo/platform.ts';
 import type { Terminal } from '../answer.ts';
-import { folderKeeper } from '../incident-place.ts';
+import { folderStore } from '../incident-place.ts';
 import { createFolder } from '../output-file.ts';
 import { handleInterrupts } from '../session.ts';
 
@@ -157,7 +157,7 @@ const runFunctions = async (
 ): Promise<void> => {
   const tell = ({ decision, because, says }: LoggedOutcome): void => line(`function: ${decision} ${says} (${because})`);
   try {
-    await practice.react({ sleep: clock.sleep, incidents: folderKeeper(incidentsIn(folder)), tell }, signal);
+    await practice.react({ sleep: clock.sleep, incidents: folderStore(incidentsIn(folder)), tell }, signal);
   } catch (error) {
     if (!signal.aborted) throw error;
   }

@@ -119,7 +119,10 @@ export const readWriteOncePodInUse: CauseRule = ({ pod, others }) => {
 /** Since 1.36, the scheduler does not name the taint (plugins/tainttoleration: "node(s) had untolerated taint(s)"). */
 const UNNAMED_TAINT = /had untolerated taint\(s\)/;
 
-/** If a person removes a taint of Cloudfence or of a driver by hand, a fence ends, or the pod waits on that Node. */
+/**
+ * Warns about two taints that a person must not remove. Without the taint of Cloudfence, a fence ends. Without that of a
+ * driver, the pod waits on that Node.
+ */
 const taintNote = (says: string): readonly string[] => {
   if (says.includes('cloudfence.dev/quarantine'))
     return [

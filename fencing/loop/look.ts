@@ -208,7 +208,7 @@ export const volumesOfUnknownOwner = ({ node, volumes }: ClusterFacts, whose: Ow
  * least one of them attached. A disk whose attach was only planned was never attached to the machine. If another
  * machine holds one of the disks, none of the volumes count, because that machine may use the name now.
  */
-const speakFor = (
+const provesOwnership = (
   machine: MachineId,
   volumes: readonly VolumeFacts[],
   { identityRules }: Ownership,
@@ -249,4 +249,4 @@ export const keepOwnVolumes = (
   whose: Ownership,
   diskHolders: readonly DiskHolders[],
 ): ClusterFacts =>
-  speakFor(whose.request.machine, silent, whose, diskHolders) ? facts : withoutSilent(facts, silent, whose);
+  provesOwnership(whose.request.machine, silent, whose, diskHolders) ? facts : withoutSilent(facts, silent, whose);

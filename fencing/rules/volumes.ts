@@ -69,15 +69,15 @@ export const attachedDiskOf = ({ machine, identityRules }: View, volume: VolumeF
  * Returns whether another machine uses the Node name now. Kubernetes then treats the attachment as one of the new
  * machine, and keeps it.
  */
-export const takenForAnothers = ({ cluster }: Pick<View, 'cluster'>): boolean =>
+export const isNodeNameReused = ({ cluster }: Pick<View, 'cluster'>): boolean =>
   cluster.node === null && cluster.nameTaken;
 
 /** Returns whether Kubernetes has released the volume on this machine, is releasing it, or will never release it. */
-const letGo = (view: View, { attachment }: VolumeFacts): boolean =>
+const isReleasedByKubernetes = (view: View, { attachment }: VolumeFacts): boolean =>
   attachment === null ||
   attachment.deletingSince !== null ||
   !isOfThisMachine(view, attachment) ||
-  takenForAnothers(view);
+  isNodeNameReused(view);
 
 /** Returns all volumes on this disk. Several PersistentVolumes may name one disk, each in its own form. */
 const volumesOn = ({ cluster, identityRules }: View, { disk }: DiskAttachment): readonly VolumeFacts[] =>
@@ -95,7 +95,7 @@ const mayDetach = (view: View, volume: VolumeFacts, disk: DiskAttachment): boole
   disk.keep === null &&
   volume.persistentVolume !== null &&
   !isDiskWanted(view, disk) &&
-  volumesOn(view, disk).every((one) => letGo(view, one));
+  volumesOn(view, disk).every((one) => isReleasedByKubernetes(view, one));
 
 /**
  * Returns how long (ms) the detach of the volume has been awaited. The API server's clock may be wrong. So the longer

@@ -172,7 +172,7 @@ export const createArm = ({ credential, endpoint, wait, httpClient = createDefau
  */
 
 const BETWEEN_MS = 5_000;
-/** The number of polls: half an hour at the default pace. */
+/** The number of polls: half an hour at the default delay. */
 const TIMES = 360;
 
 const stateOf = z.object({ status: z.string() });
@@ -183,7 +183,7 @@ const isUnderWay = (answer: HttpResponse): boolean => {
   return state !== undefined && !['succeeded', 'failed', 'canceled'].includes(state);
 };
 
-const pace = ({ headers }: HttpResponse): number => {
+const pollDelayMs = ({ headers }: HttpResponse): number => {
   const seconds = Number(headers.get('retry-after'));
   return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : BETWEEN_MS;
 };
@@ -201,7 +201,7 @@ export const runOperation = async (arm: Arm, request: Call): Promise<HttpRespons
   if (url === undefined) return begun;
   let answer = begun;
   for (let times = 0; times < TIMES; times += 1) {
-    await arm.wait(pace(answer));
+    await arm.wait(pollDelayMs(answer));
     answer = await arm.ask({ method: 'GET', path: url });
     if (!isSuccess(answer)) throw errorFromResponse(request, answer);
     if (!isUnderWay(answer)) return ended(request, answer);

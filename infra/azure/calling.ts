@@ -83,7 +83,7 @@ const keyOf = async (arm: Arm, { site, siteId }: FunctionApp, name: string): Pro
 const INVOCATION_LASTS_MS = 5 * 60_000;
 
 /**
- * Returns what a function answers to a call with its key at the host that the app reports. Returns undefined if ARM
+ * Calls a function with its key, at the host that the app reports, and returns the answer. Returns undefined if ARM
  * says that the app does not exist. Any other obstacle throws, because a removal must not treat a missing answer as "no
  * Node is fenced". The call is sent only once, because a failed function would run again for minutes.
  */

@@ -140,7 +140,7 @@ const FAILED: readonly number[] = [-1, 3, 5, 6];
 const BETWEEN_MS = 2_000;
 const TIMES = 150;
 
-const untilPublished = async (arm: Arm, scmHost: string, id: string): Promise<void> => {
+const waitUntilPublished = async (arm: Arm, scmHost: string, id: string): Promise<void> => {
   const call = { method: 'GET', path: `https://${scmHost}/api/deployments/${id}` } as const;
   let seen = false;
   for (let times = 0; times < TIMES; times += 1) {
@@ -160,7 +160,7 @@ const untilPublished = async (arm: Arm, scmHost: string, id: string): Promise<vo
 
 const publishOnce = async (arm: Arm, scmHost: string, zip: Buffer): Promise<void> => {
   const { body } = await arm.call({ method: 'POST', path: `https://${scmHost}/api/publish`, body: zip });
-  await untilPublished(arm, scmHost, nonEmptyText.parse(body));
+  await waitUntilPublished(arm, scmHost, nonEmptyText.parse(body));
 };
 
 /**

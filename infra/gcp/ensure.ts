@@ -33,7 +33,7 @@ export interface Resource {
   readonly namesAccount?: true;
 }
 
-const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string');
@@ -43,7 +43,7 @@ export const hasAllWanted = (found: unknown, wanted: unknown): boolean => {
   if (isTexts(found) && isTexts(wanted)) return isDeepStrictEqual(found.toSorted(), wanted.toSorted());
   if (Array.isArray(found) && Array.isArray(wanted))
     return found.length === wanted.length && wanted.every((one, at) => hasAllWanted(found[at], one));
-  if (isFields(found) && isFields(wanted))
+  if (isObject(found) && isObject(wanted))
     return Object.entries(wanted).every(([key, value]) => hasAllWanted(found[key], value));
   return Object.is(found, wanted);
 };

@@ -12,14 +12,14 @@ import type { Hooks, Serverless, Template, TemplateResource } from './service.ts
  */
 type Fields = Readonly<Record<string, unknown>>;
 
-const isFields = (value: unknown): value is Fields =>
+const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const isDisabled = (value: unknown): boolean => isFields(value) && value['When'] === false;
+const isDisabled = (value: unknown): boolean => isObject(value) && value['When'] === false;
 const withoutField = (fields: Fields, name: string): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name));
 
 const repeated = (value: unknown): readonly unknown[] => {
-  if (!isFields(value) || !Array.isArray(value['OneForEach'])) return [value];
+  if (!isObject(value) || !Array.isArray(value['OneForEach'])) return [value];
   const once = withoutField(value, 'OneForEach');
   const conditions: readonly unknown[] = value['OneForEach'];
   if (conditions.length === 0) return [once];
@@ -31,7 +31,7 @@ const repeated = (value: unknown): readonly unknown[] => {
 };
 
 const conditionOf = (value: unknown): string | null =>
-  isFields(value) && typeof value['When'] === 'string' ? value['When'] : null;
+  isObject(value) && typeof value['When'] === 'string' ? value['When'] : null;
 
 const withoutConditions = (value: unknown): unknown => {
   if (Array.isArray(value))
@@ -39,7 +39,7 @@ const withoutConditions = (value: unknown): unknown => {
       .filter((one) => !isDisabled(one))
       .flatMap(repeated)
       .map(withoutConditions);
-  if (!isFields(value)) return value;
+  if (!isObject(value)) return value;
   const left = Object.entries(withoutField(value, 'When')).filter(([, inner]) => !isDisabled(inner));
   const fields = Object.fromEntries(left.map(([key, inner]) => [key, withoutConditions(inner)]));
   const condition = conditionOf(value);
@@ -49,7 +49,7 @@ const withoutConditions = (value: unknown): unknown => {
 /** Returns the names of the resources that a value refers to. CloudFormation creates those first in any case. */
 export const referencedResources = (value: unknown): ReadonlySet<string> => {
   if (Array.isArray(value)) return new Set(value.flatMap((one) => [...referencedResources(one)]));
-  if (!isFields(value)) return new Set();
+  if (!isObject(value)) return new Set();
   return new Set(Object.entries(value).flatMap(([key, inner]) => named(key, inner) ?? [...referencedResources(inner)]));
 };
 
@@ -70,7 +70,7 @@ const explicitDependencies = ({ DependsOn = [], Properties }: TemplateResource):
 
 const tidyResource = (resource: TemplateResource): TemplateResource => {
   const { DependsOn: _said, Metadata, ...rest } = resource;
-  const metadata = isFields(Metadata) ? withoutField(Metadata, 'When') : {};
+  const metadata = isObject(Metadata) ? withoutField(Metadata, 'When') : {};
   const dependsOn = explicitDependencies(resource);
   const condition = conditionOf(Metadata);
   return {

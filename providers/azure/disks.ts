@@ -34,7 +34,7 @@ export const readDisk = (clients: AzureClients, id: string, signal: AbortSignal)
     const path = diskPath(id);
     if (!path || path.subscription !== clients.subscription.toLowerCase()) return null;
     try {
-      return thatDisk(await clients.reads.disks.get(path.group, path.name, { abortSignal: signal }), path);
+      return requireSameDisk(await clients.reads.disks.get(path.group, path.name, { abortSignal: signal }), path);
     } catch (caught) {
       const declined = declinedWith(caught);
       if (declined?.status === 404 && NOT_FOUND.has(declined.code)) return null;
@@ -43,7 +43,7 @@ export const readDisk = (clients: AzureClients, id: string, signal: AbortSignal)
   });
 
 /** The fields of a disk that Cloudfence reads, in ARM's format. The SDK does not validate an answer. */
-const inForm = z.object({
+const diskSchema = z.object({
   id: z.string(),
   managedBy: z.string().nullish(),
   managedByExtended: z.array(z.string()).nullish(),
@@ -52,8 +52,8 @@ const inForm = z.object({
   lastOwnershipUpdateTime: z.date().nullish(),
 });
 
-const thatDisk = (disk: Disk, { id }: DiskPath): Disk => {
-  const read = inForm.safeParse(disk);
+const requireSameDisk = (disk: Disk, { id }: DiskPath): Disk => {
+  const read = diskSchema.safeParse(disk);
   if (read.success && diskPath(read.data.id)?.id === id) return disk;
   throw new Unavailable(
     `the response to disks/read is not about ${id}, so Cloudfence does not use it: ` +

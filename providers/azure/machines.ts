@@ -63,7 +63,7 @@ const readVm = async (
   const vm: Vm = await (path.kind === 'vm'
     ? client.virtualMachines.get(path.group, path.name, options)
     : client.virtualMachineScaleSetVMs.get(path.group, path.set, path.instance, options));
-  const read = inForm.safeParse(vm);
+  const read = machineSchema.safeParse(vm);
   if (read.success && machinePath(read.data.id)?.id === path.id) return vm;
   throw new Unavailable(
     `the response to virtualMachines/read is not about ${path.id}, so Cloudfence does not use it: ` +
@@ -78,7 +78,7 @@ const text = z.string().nullish();
 const managed = z.object({ managedDisk: z.object({ id: text }).nullish(), vhd: z.object({ uri: text }).nullish() });
 
 /** The fields of a machine that Cloudfence reads, in ARM's format. The SDK does not validate an answer. */
-const inForm = z.object({
+const machineSchema = z.object({
   id: z.string(),
   name: text,
   vmId: text,

@@ -67,7 +67,7 @@ export const readDisk = async (clients: ComputeClients, id: DiskId, signal: Abor
   const path = diskPath(id);
   if (!path) throw new InvalidInput(`${id} is not a disk of Compute Engine`);
   try {
-    return { id, path, disk: thatDisk(await get(clients, path, signal), path) };
+    return { id, path, disk: requireSameDisk(await get(clients, path, signal), path) };
   } catch (caught) {
     if (caught instanceof Error && isNotFound(caught.cause)) return { id, path, disk: null };
     throw caught;
@@ -75,7 +75,7 @@ export const readDisk = async (clients: ComputeClients, id: DiskId, signal: Abor
 };
 
 /** Returns the disk if it is the requested one and has a state. The SDK accepts any JSON as a disk. */
-const thatDisk = (disk: Disk, path: DiskPath): Disk => {
+const requireSameDisk = (disk: Disk, path: DiskPath): Disk => {
   if (disk.name === path.disk && disk.status) return disk;
   throw new Unavailable(`the response is not about ${path.disk}, so it is not from Compute Engine`);
 };

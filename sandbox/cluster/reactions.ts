@@ -62,7 +62,7 @@ const volumeWritten = (world: ClusterWorld): void => {
   wakeAttachDetach(world);
 };
 
-const workloadWritten = (world: ClusterWorld, workload: KubeObject): void =>
+const onWorkloadWritten = (world: ClusterWorld, workload: KubeObject): void =>
   wakeOwner(world, workload.kind, keyOf(workload.metadata));
 
 const nothing = (): void => undefined;
@@ -79,10 +79,10 @@ const reactions: Reactions = {
     world.schedule('provisioner', watchTakes);
     volumeWritten(world);
   },
-  statefulsets: workloadWritten,
-  deployments: workloadWritten,
-  daemonsets: workloadWritten,
-  jobs: workloadWritten,
+  statefulsets: onWorkloadWritten,
+  deployments: onWorkloadWritten,
+  daemonsets: onWorkloadWritten,
+  jobs: onWorkloadWritten,
   replicasets: nothing,
   csinodes: nothing,
   csidrivers: nothing,

@@ -23,7 +23,7 @@ export interface ClusterState {
   readonly knobs: SimulationSettings;
 }
 
-/** What infra/kubernetes/rbac.yaml contains in addition to permissions: the ledger of fences. */
+/** The ledger of fences, which infra/kubernetes/rbac.yaml creates in addition to the permissions. */
 const ledger = (): Resources['configmaps'] => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',

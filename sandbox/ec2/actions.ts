@@ -2,7 +2,7 @@ import { attach, detach } from './attachments.ts';
 import { describeInstances, describeInstanceTypes, describeVolumes } from './describe.ts';
 import type { StopOptions } from './instances.ts';
 import { mayStart, mayStop, reboot, start, stopByUser, terminate } from './instances.ts';
-import { flag, namedInstance, namedInstances, namedVolume, noSuchInstances } from './params.ts';
+import { flag, namedInstance, namedInstances, requireVolume, noSuchInstances } from './params.ts';
 import { Ec2Refusal } from './refusal.ts';
 import type { Tree } from './render.ts';
 import { attachmentTree, changeTree, xmlList } from './render.ts';
@@ -42,14 +42,14 @@ const rebootInstances: Action = (world, params) => {
 };
 
 const attachVolume: Action = (world, params) => {
-  const volume = namedVolume(world, params);
+  const volume = requireVolume(world, params);
   const device = params.get('Device');
   if (device === null) throw new Ec2Refusal('MissingParameter', 'The request must contain the parameter device');
   return attachmentTree(volume.id, attach(world, volume, namedInstance(world, params), device));
 };
 
 const detachVolume: Action = (world, params) => {
-  const volume = namedVolume(world, params);
+  const volume = requireVolume(world, params);
   if (volume.attachments.length === 0)
     throw new Ec2Refusal('IncorrectState', `Volume '${volume.id}' is in the 'available' state.`);
   return attachmentTree(volume.id, detach(world, volume, holderOf(world, volume, params), flag(params, 'Force')));

@@ -85,7 +85,7 @@ export const namedInstance = (world: Ec2World, params: URLSearchParams): Instanc
   return instance;
 };
 
-export const namedVolume = (world: Ec2World, params: URLSearchParams): Volume => {
+export const requireVolume = (world: Ec2World, params: URLSearchParams): Volume => {
   const id = params.get('VolumeId');
   if (id === null) throw missing('VolumeId');
   requireVolumeId(id);

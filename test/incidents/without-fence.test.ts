@@ -4,7 +4,7 @@ import type { Outcome, StepReport } from '../../fencing/model/outcome.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { announcementsOf } from '../../incidents/announcement.ts';
 import { isOnlyPowerOff, joined } from '../../incidents/join.ts';
-import { keepIncident, keepPowerOff } from '../../incidents/keep.ts';
+import { keepIncident, storePowerOffWithoutFence } from '../../incidents/keep.ts';
 import type { ObjectStore } from '../../incidents/store.ts';
 import { incidentOfRun, emptyRunLog } from '../../incidents/of-run.ts';
 import { type Aftermath, isWatched, withAftermath } from '../../incidents/watch.ts';
@@ -118,7 +118,7 @@ describe('the note of a power-off', () => {
 
   /** The sweep looks at each note. */
   const sweptAt = async (now: number, { keeper, names }: ReturnType<typeof memoryKeeper>) => {
-    for (const name of notesIn(names())) await keepPowerOff({ name, written: null }, now, keeper, signal);
+    for (const name of notesIn(names())) await storePowerOffWithoutFence({ name, written: null }, now, keeper, signal);
   };
 
   it.each([

@@ -89,14 +89,14 @@ export const aksKubeconfig = (
  * The application that represents every AKS cluster with Entra ID, in every Azure cloud.
  * https://learn.microsoft.com/azure/aks/kubelogin-authentication
  */
-const SERVER = '6dae42f8-4368-4678-94ff-3960e28e3630/.default';
+const AKS_TOKEN_SCOPE = '6dae42f8-4368-4678-94ff-3960e28e3630/.default';
 
 /** How long before its expiry a token is refreshed (ms). */
 const RENEWED_BEFORE_MS = 5 * 60_000;
 
 const entraToken = async ({ credential }: RestOptions) => {
   const token = await withCloudfenceErrors('the request to Entra ID for an AKS token', () =>
-    credential.getToken(SERVER),
+    credential.getToken(AKS_TOKEN_SCOPE),
   );
   if (token === null) throw new PermissionDenied('Entra ID returned no access token for AKS');
   return token;

@@ -7,7 +7,7 @@ import type { Call } from './call.ts';
 import { mergePatched, strategicallyMerged } from './merging.ts';
 import { metadataOnly, wantsMetadataOnly } from './partial.ts';
 import { badRequest, failure, invalid, notFound, patchDidNotApply, staleVersion } from './status.ts';
-import { faultsOf, updateFaults } from './validate.ts';
+import { faultsOf, faultsOfUpdate } from './validate.ts';
 import type { ApiResponse } from './wire.ts';
 import { json } from './wire.ts';
 
@@ -88,7 +88,7 @@ const refusalOf = (call: Call, known: Item, wanted: Item): ApiResponse | undefin
   if (wanted.metadata.name !== name)
     return badRequest(`the name of the object (${wanted.metadata.name}) does not match the name on the URL (${name})`);
   if (wanted.metadata.resourceVersion !== known.metadata.resourceVersion) return staleVersion(kind, name);
-  const faults = [...updateFaults(known, wanted), ...faultsOf(wanted)];
+  const faults = [...faultsOfUpdate(known, wanted), ...faultsOf(wanted)];
   return faults.length > 0 ? invalid(kind, name, faults) : undefined;
 };
 

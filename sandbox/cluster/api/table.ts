@@ -46,14 +46,14 @@ const readyOf = ({ spec, status }: PodObject): string =>
 
 const orNone = (text: string | undefined): string => text ?? '<none>';
 
-const MODES: Readonly<Record<string, string>> = {
+const ACCESS_MODES: Readonly<Record<string, string>> = {
   ReadWriteOnce: 'RWO',
   ReadOnlyMany: 'ROX',
   ReadWriteMany: 'RWX',
   ReadWriteOncePod: 'RWOP',
 };
 const modesOf = (modes: readonly string[] | undefined): string =>
-  (modes ?? []).map((mode) => MODES[mode] ?? mode).join(',');
+  (modes ?? []).map((mode) => ACCESS_MODES[mode] ?? mode).join(',');
 
 const tables: { readonly [R in Resource]?: Columns<R> } = {
   nodes: {

@@ -61,7 +61,7 @@ export const faultsOf = (object: Resources[Resource]): readonly Cause[] => {
 };
 
 /** Fields that an update must not change: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ */
-export const updateFaults = (before: KubeObject, after: KubeObject): readonly Cause[] =>
+export const faultsOfUpdate = (before: KubeObject, after: KubeObject): readonly Cause[] =>
   before.metadata.uid === after.metadata.uid
     ? []
     : [

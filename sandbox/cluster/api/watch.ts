@@ -25,7 +25,7 @@ export interface Watch {
 type Item = Resources[Resource];
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
 
-const LASTS_S = 300;
+const WATCH_LASTS_S = 300;
 
 const shown = ({ server, kind, request }: Call, item: Item): object => {
   const { resourceVersion } = item.metadata;
@@ -83,7 +83,7 @@ const watchFor = (call: Call): Watch => {
     owed = [];
     return lines;
   };
-  return { next, lasts: Number(call.query.get('timeoutSeconds') ?? LASTS_S) * 1_000 };
+  return { next, lasts: Number(call.query.get('timeoutSeconds') ?? WATCH_LASTS_S) * 1_000 };
 };
 
 /** Opens the watch that the request asks for. Returns undefined for any other request, and for a refused one. */

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { folderKeeper, objectsInFolder } from '../../../cli/incident-place.ts';
+import { folderStore, objectsInFolder } from '../../../cli/incident-place.ts';
 import { InvalidInput, Unexpected } from '../../../fencing/model/errors.ts';
 import { objectNameOf, parseIncident, type Incident } from '../../../incidents/incident.ts';
 import { defaultPolicy } from '../../../fencing/model/policy.ts';
@@ -30,7 +30,7 @@ const ofKeeper = (open: () => Promise<KeeperHarness>) => async (): Promise<Store
 const ofFolder = async (): Promise<StoreHarness> => {
   const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-incidents-'));
   return {
-    keeper: folderKeeper(path.join(folder, 'not yet there')),
+    keeper: folderStore(path.join(folder, 'not yet there')),
     textOf: (name) => readFile(path.join(folder, 'not yet there', name), 'utf8').catch(() => null),
     close: () => rm(folder, { recursive: true }),
   };

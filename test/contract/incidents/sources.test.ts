@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { incidentFolder } from '../../../cli/incident-place.ts';
 import { systemClock } from '../../../config/environment.ts';
 import { CloudfenceError, InvalidInput, PermissionDenied, Unavailable } from '../../../fencing/model/errors.ts';
-import { type IncidentSource, readIncidents, sourceIn } from '../../../incidents/source.ts';
+import { type IncidentSource, readIncidents, incidentSourceAt } from '../../../incidents/source.ts';
 import { runCli } from '../../cli/run-cli.ts';
 import { never } from '../../sandbox/in-process.ts';
 import { keepers, type KeeperHarness } from './stand-ins.ts';
@@ -22,7 +22,7 @@ interface SourceHarness {
 const ofKeeper = (open: () => Promise<KeeperHarness>) => async (): Promise<SourceHarness> => {
   const { objects, place, close } = await open();
   return {
-    source: sourceIn(place),
+    source: incidentSourceAt(place),
     put: async (name, text) => void objects.set(name, { text, version: 1 }),
     clear: async () => objects.clear(),
     close,
@@ -114,7 +114,7 @@ describe.each(keepers)('cloudfence report from %s', (cloud, _, open) => {
   beforeEach(() => Object.assign(there.trouble, { status: null, list: null }));
   const report = (...args: readonly string[]) =>
     runCli(['report', '-o', 'json', ...args], { ...nowhere, environment: there.environment });
-  const list = () => sourceIn(there.place).list(never());
+  const list = () => incidentSourceAt(there.place).list(never());
 
   it.each([
     ['its address', () => ['--from', there.address]],
@@ -166,7 +166,9 @@ describe.each(keepers)('cloudfence report from %s', (cloud, _, open) => {
   });
 
   it('ends with its signal', async () => {
-    await expect(sourceIn(there.place).list(AbortSignal.abort(new Error('enough')))).rejects.toThrow(CloudfenceError);
+    await expect(incidentSourceAt(there.place).list(AbortSignal.abort(new Error('enough')))).rejects.toThrow(
+      CloudfenceError,
+    );
   });
 });
 
@@ -190,7 +192,7 @@ describe('the address of a place', () => {
     const there = await open?.();
     if (!there) throw new Error('AWS has a stand-in');
     there.trouble.list = { status: 301, body: '', headers: { 'x-amz-bucket-region': 'us-east-1' } };
-    await expect(sourceIn(there.place).list(never())).rejects.toThrow(
+    await expect(incidentSourceAt(there.place).list(never())).rejects.toThrow(
       new InvalidInput('the bucket is in us-east-1, not in eu-west-1: give --region us-east-1'),
     );
     await there.close();
