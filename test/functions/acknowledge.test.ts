@@ -62,7 +62,7 @@ describe('a message', () => {
     expect([again, dead]).toEqual([['both'], []]);
   });
 
-  it('requests no look at a machine that waits if it comes back itself, because it looks at that machine, too', async () => {
+  it('requests no look at a machine that waits if it comes back itself, because that includes a look', async () => {
     const both = message('both', item('m-1'), item('m-2'));
     const { again, sentAgain } = await acknowledged([both], [end('m-1', 'failed'), end('m-2', 'waiting')]);
     expect([again, sentAgain]).toEqual([['both'], []]);
