@@ -80,13 +80,15 @@ export interface CheckedParameters {
 /** Lambda allows 4 KB for all variables of a function. This limit leaves room for the other variables (bytes). */
 const MOST_SETTINGS = 3_000;
 
-const sizeFaults = (settings: string): readonly string[] =>
-  settings.length > MOST_SETTINGS
+const sizeFaults = (settings: string): readonly string[] => {
+  const bytes = Buffer.byteLength(settings);
+  return bytes > MOST_SETTINGS
     ? [
-        `clusters, policy and territories: the configuration has ${settings.length} bytes, but a function can ` +
-          `hold at most ${MOST_SETTINGS}`,
+        `clusters, policy and territories: the configuration has ${bytes} bytes, but a function can hold at most ` +
+          `${MOST_SETTINGS}`,
       ]
     : [];
+};
 
 /**
  * The policies of a role may have 10,240 characters in total, and each cluster takes about 1,000:

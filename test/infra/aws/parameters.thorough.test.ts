@@ -96,6 +96,11 @@ describe('parameters', () => {
       },
       /a function can hold at most 3000/,
     ],
+    [
+      'a text of fewer characters, but more bytes, than a function can hold',
+      { pause: '停'.repeat(1_100) },
+      /the configuration has 3\d{3} bytes, but a function can hold at most 3000/,
+    ],
   ])('%s is rejected', (_, change, fault) => {
     expect(checkParameters({ ...written, ...change }).faults).toEqual([expect.stringMatching(fault)]);
   });
