@@ -70,7 +70,7 @@ interface SurveyedNode {
    * True for a fenced Node. Its silence shows nothing about the network, and its existence shows nothing about its
    * zone.
    */
-  readonly parked: boolean;
+  readonly fenced: boolean;
   /** True if something on the Node names the queried machine, or if nothing names a machine yet. */
   readonly namesMachine: boolean;
 }
@@ -91,7 +91,7 @@ const mayNameMachine = (node: V1Node, machine: Machine): boolean => {
 /** Returns the facts about a Node that a survey counts. */
 export const surveyedNode = (node: V1Node, machine: Machine): SurveyedNode => ({
   zone: node.metadata?.labels?.[ZONE_LABEL] ?? '',
-  parked: hasFenceTraces(node),
+  fenced: hasFenceTraces(node),
   namesMachine: mayNameMachine(node, machine),
 });
 
@@ -110,7 +110,7 @@ const readNodes = async (reader: Reader, machine: Machine): Promise<ReadonlyMap<
  * Lists the unreachable Nodes, the Nodes of the same zone, and all Nodes that name the machine. In case of doubt, the
  * result argues against acting. Another Node without any Lease counts as unreachable. This Node counts as unreachable
  * only when its Lease exists and is stale. All Nodes without a zone label count as one zone. A silent Node with a fence
- * is parked. It counts neither as unreachable nor as a sign that its zone works.
+ * counts neither as unreachable nor as a sign that its zone works.
  */
 export const surveyConnectivity = async (
   reader: Reader,
@@ -129,7 +129,7 @@ export const connectivityOf = (
   nodes: ReadonlyMap<string, SurveyedNode>,
 ): ConnectivitySurvey => {
   const names = [...nodes.keys()];
-  const awake = names.filter((name) => name === node || fresh.has(name) || !nodes.get(name)?.parked);
+  const awake = names.filter((name) => name === node || fresh.has(name) || !nodes.get(name)?.fenced);
   return {
     unreachable: awake.filter((name) => (name === node ? stale.has(name) : !fresh.has(name))),
     zone: awake.filter((name) => nodes.get(name)?.zone === nodes.get(node)?.zone),
