@@ -1,4 +1,4 @@
-import { type MachineFacts, powerInWords, type VolumeHandle } from '../../fencing/model/machine.ts';
+import { type MachineFacts, offStates, powerInWords, type VolumeHandle } from '../../fencing/model/machine.ts';
 import type { Cause, CauseKind, Confidence, WaitEnd } from '../model/cause.ts';
 import {
   ifFound,
@@ -172,7 +172,7 @@ export const cloudSays = ({ machine, evidence, power }: MachineFacts): string =>
 export const isOff = (facts: MachineFacts | null): boolean =>
   facts?.power === 'off' || facts?.power === 'off-if-repeated';
 
-export const isOffOrMissing = (facts: MachineFacts | null): boolean => isOff(facts) || facts?.power === 'missing';
+export const isOffOrMissing = (facts: MachineFacts | null): boolean => facts !== null && offStates.has(facts.power);
 
 /** Says how a person fences a Node or a machine. */
 export const fenceAdvice = (name: string): readonly string[] => [
