@@ -120,8 +120,8 @@ export const readWriteOncePodInUse: CauseRule = ({ pod, others }) => {
 const UNNAMED_TAINT = /had untolerated taint\(s\)/;
 
 /**
- * Warns about two taints that a person must not remove. Without the taint of Cloudfence, a fence ends. Without that of a
- * driver, the pod waits on that Node.
+ * Warns about two taints that a person must not remove. Without the taint of Cloudfence, a fence ends. Without that of
+ * a driver, the pod waits on that Node.
  */
 const taintNote = (says: string): readonly string[] => {
   if (says.includes('cloudfence.dev/quarantine'))

@@ -54,8 +54,8 @@ export const fencingRole = (install: Install): CustomRole => ({
 
 /**
  * Manages custom roles. The id of a deleted role stays taken for about five weeks: for seven days the role can be
- * undeleted, and after that, the role is gone, but its id is still taken. Cloudfence therefore never deletes its role. If
- * someone deleted it, Cloudfence undeletes it, and uses another id if that is too late.
+ * undeleted, and after that, the role is gone, but its id is still taken. Cloudfence therefore never deletes its role.
+ * If someone deleted it, Cloudfence undeletes it, and uses another id if that is too late.
  * https://cloud.google.com/iam/docs/creating-custom-roles#deleting-custom-role
  */
 

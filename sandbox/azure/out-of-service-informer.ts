@@ -8,7 +8,10 @@ import type { World } from '../world.ts';
 import type { WithAzure } from './state.ts';
 
 const EVERY_MS = 5_000;
-/** The form of the taint that Azure's controller adds. It removes a taint of exactly this form, even if someone else added it. */
+/**
+ * The form of the taint that Azure's controller adds. It removes a taint of exactly this form, even if someone else
+ * added it.
+ */
 const OWN = { key: outOfService, effect: 'NoExecute' } as const;
 
 export const WATCH_NODES = 'azure/out-of-service';
