@@ -1,3 +1,4 @@
+import { offStates } from '../fencing/model/machine.ts';
 import { because } from '../fencing/model/reason.ts';
 import type { End, Incident, IncidentStep, Phases, Proof, Trigger } from './incident.ts';
 
@@ -64,10 +65,8 @@ const endsOf = (steps: readonly IncidentStep[], ...kinds: readonly string[]): re
     .filter(({ step, result }) => kinds.includes(step) && (result === 'done' || result === 'already'))
     .map(({ ended }) => ended);
 
-const OFF: ReadonlySet<string> = new Set(['off', 'off-if-repeated', 'missing']);
-
 const offProofs = ({ proofs }: Pick<Incident, 'proofs'>): readonly Proof[] =>
-  proofs.filter(({ power }) => OFF.has(power));
+  proofs.filter(({ power }) => offStates.has(power));
 
 /** Returns when each phase was reached. A phase that does not follow from a step is taken from what the runs saw. */
 export const phasesOf = (

@@ -47,7 +47,7 @@ export type Power =
   | 'unknown';
 
 /** Power states that are proof, either alone or together with a second read or a witness. */
-export const offStates: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
+export const offStates: ReadonlySet<string> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
 
 /** The power state as a word for people, after "is". They need not know how often a look must say it. */
 export const powerInWords = (power: string): string => (power === 'off-if-repeated' ? 'off' : power);

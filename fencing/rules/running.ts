@@ -1,5 +1,5 @@
 import { type SurveyOfClusters, type FirstStopping, type NodeFacts, shortHash } from '../model/cluster-facts.ts';
-import { type MachineFacts, type Power, powerInWords } from '../model/machine.ts';
+import { type MachineFacts, offStates, powerInWords } from '../model/machine.ts';
 import { beginsNothing, timing } from '../model/policy.ts';
 import { because, pluralize, listSome } from '../model/reason.ts';
 import { stepKey } from '../model/steps.ts';
@@ -118,13 +118,12 @@ export const stopping: Rule = (view) => {
 const mayBeStopping = ({ power, offUnderOperation }: MachineFacts): boolean =>
   power === 'unknown' || (power === 'stopping' && offUnderOperation !== true);
 
-const off: ReadonlySet<Power> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
-
 /**
  * Returns whether the next step may be the mark. The mark also removes the note, so that the note does not delay the
  * fence.
  */
-const mayBeMarked = (view: View): boolean => off.has(view.machine.power) && isUnmarked(view) && !hasNothingToFree(view);
+const mayBeMarked = (view: View): boolean =>
+  offStates.has(view.machine.power) && isUnmarked(view) && !hasNothingToFree(view);
 
 /** Removes the note of a stop that has ended. The note must not be used for the next stop. */
 export const forgetStopping: Rule = (view) => {
