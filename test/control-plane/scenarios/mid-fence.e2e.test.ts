@@ -8,7 +8,7 @@ import { until } from '../../testbed/until.ts';
 import type { StartedProgram } from '../entry-points/programs.ts';
 import { answerIn, beginCloudfence, cloudfence } from '../entry-points/programs.ts';
 import type { Intervention } from '../scenes/by-hand.ts';
-import { removeFence, removeTaint, renewLease } from '../scenes/by-hand.ts';
+import { removeFence, removeRecord, removeTaint, renewLease } from '../scenes/by-hand.ts';
 import type { Stage } from '../scenes/stage.ts';
 import { openStage } from '../scenes/stage.ts';
 import { MARKED, PARKED, worldOf } from '../scenes/world.ts';
@@ -67,6 +67,23 @@ describe.concurrent('a fence stops if meanwhile', () => {
     expect(await testbed.ec2.holderOf(disk)).toBe(home.instance);
     expect((await worldOf(scene)).ours).toEqual({ [home.name]: stands, [refuge.name]: [] });
     await turn(testbed.access, disk, {});
+  });
+});
+
+describe.concurrent('a fence whose record its kubelet removes', () => {
+  it('continues with a new record to its end', async () => {
+    const stage = await openStage(testbed, 'recordless');
+    const { scene, home, refuge, disk } = stage;
+    const begun = await underWay(stage);
+    await removeRecord(stage);
+    await turn(testbed.access, disk, {});
+    const { code, says } = answerIn(await begun.ended);
+    expect({ code, outcome: says.outcome }).toEqual({ code: 0, outcome: 'fenced' });
+    await scene.runs('db-0', refuge);
+    expect(await testbed.ec2.holderOf(disk)).toBe(refuge.instance);
+    expect((await worldOf(scene)).ours).toEqual({ [home.name]: PARKED, [refuge.name]: [] });
+    const { metadata } = nodeSchema.parse(await testbed.admin.get(`/api/v1/nodes/${home.name}`));
+    expect(JSON.parse(metadata.annotations['cloudfence.dev/fence'] ?? '{}')).toMatchObject({ phase: 'fenced' });
   });
 });
 

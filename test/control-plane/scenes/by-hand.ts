@@ -19,6 +19,12 @@ export const renewLease: Intervention = ({ scene, home }) =>
       spec: { renewTime: new Date().toISOString().replace('Z', '000Z') },
     });
 
+/** Its kubelet removes what it can of a fence: the record, but neither a label nor a taint. */
+export const removeRecord: Intervention = (stage) =>
+  stage.scene.testbed.admin
+    .as(`system:node:${stage.home.name}`, 'system:nodes')
+    .write('PATCH', nodePath(stage), { metadata: { annotations: { 'cloudfence.dev/fence': null } } });
+
 export const removeTaint: Intervention = async (stage) =>
   stage.scene.testbed.admin.write('PATCH', nodePath(stage), {
     spec: { taints: await taintsWithout(stage, /out-of-service/) },
