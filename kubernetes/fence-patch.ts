@@ -3,7 +3,7 @@ import { fenceInBoot, type FirstStopping, type Tombstone } from '../fencing/mode
 import { Refused } from '../fencing/model/errors.ts';
 import { type FenceRecord, parseRecord, serializeRecord } from '../fencing/model/record.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/model/steps.ts';
-import { FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, STOPPING_LABEL, TAINT_LABEL } from './names.ts';
+import { FENCED_LABEL, OUT_OF_SERVICE, QUARANTINE, SEAL_LABEL, STOPPING_LABEL, TAINT_LABEL } from './names.ts';
 import {
   fenceAnnotation,
   fencedLabel,
@@ -15,7 +15,7 @@ import {
   taintText,
   tombstoneText,
 } from './node-facts.ts';
-
+import { isSealed, sealLabel } from './record-seal.ts';
 import {
   type NodePatch,
   type TaintOf,
@@ -95,7 +95,7 @@ const missingTaints = (node: V1Node, { addOutOfService, node: target, record }: 
  * the same patch adds it. Without the taint, the label would mean that someone else had removed the taint.
  */
 const labelsFor = (node: V1Node, { record, addOutOfService }: StepTo<'mark'>): NodePatch => {
-  const labels: Labels = { [FENCED_LABEL]: record.fence };
+  const labels: Labels = { [FENCED_LABEL]: record.fence, ...sealLabel(record) };
   return addOutOfService || hasOwnTaint(node)
     ? putLabelOps(node, { ...labels, [TAINT_LABEL]: ourTaint(record).value })
     : [...putLabelOps(node, labels), ...removeLabelOps(node, [TAINT_LABEL])];
@@ -109,6 +109,12 @@ const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
   ...removeLabelOps(node, [STOPPING_LABEL]),
   ...labelsFor(node, step),
   ...addTaintOps(node, missingTaints(node, step)),
+];
+
+/** Writes the record with its seal. A patch that also writes other labels puts all of them together. */
+const putSealedRecord = (node: V1Node, record: FenceRecord): NodePatch => [
+  ...putRecordOps(node, record),
+  ...putLabelOps(node, sealLabel(record)),
 ];
 
 /** Removes Cloudfence's out-of-service taint, and its label. */
@@ -136,7 +142,7 @@ const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): Node
   bootPrecondition(target),
   ...withoutOwnTaint(node),
   ...putRecordOps(node, record),
-  ...putLabelOps(node, { [FENCED_LABEL]: record.fence }),
+  ...putLabelOps(node, { [FENCED_LABEL]: record.fence, ...sealLabel(record) }),
 ];
 
 /**
@@ -146,7 +152,7 @@ const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): Node
 const liftPatch = (node: V1Node, { node: target, record }: StepTo<'lift-out-of-service'>): NodePatch =>
   record === null
     ? [uidPrecondition(target), ...labelPrecondition(target), ...withoutOwnTaint(node)]
-    : [...testsOfTarget(node, target), ...withoutOwnTaint(node), ...putRecordOps(node, record)];
+    : [...testsOfTarget(node, target), ...withoutOwnTaint(node), ...putSealedRecord(node, record)];
 
 const labelAfterFence = (node: V1Node, tombstone: Tombstone | null): NodePatch =>
   tombstone ? putLabelOps(node, { [FENCED_LABEL]: tombstoneText(tombstone) }) : removeLabelOps(node, [FENCED_LABEL]);
@@ -155,7 +161,7 @@ const endPatch = (node: V1Node, { node: target, tombstone }: StepTo<'release-nod
   ...testsOfTarget(node, target),
   bootPrecondition(target),
   ...removeTaintOps(node, QUARANTINE),
-  ...removeLabelOps(node, [TAINT_LABEL]),
+  ...removeLabelOps(node, [TAINT_LABEL, SEAL_LABEL]),
   ...labelAfterFence(node, tombstone),
   ...(target.recordText === null ? [] : [removeRecordOps]),
 ];
@@ -190,7 +196,7 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
     case 'mark':
       return markPatch(node, step);
     case 'note':
-      return [...testsOfTarget(node, step.node), ...putRecordOps(node, step.record)];
+      return [...testsOfTarget(node, step.node), ...putSealedRecord(node, step.record)];
     case 'park':
       return parkPatch(node, step);
     case 'lift-out-of-service':
@@ -201,6 +207,7 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
       return [
         ...testsOfTarget(node, step.node),
         ...(hasStrayLabel(node) ? removeLabelOps(node, [TAINT_LABEL]) : []),
+        ...(fenceAnnotation(node) === null ? removeLabelOps(node, [SEAL_LABEL]) : []),
         ...labelAfterFence(node, step.tombstone),
       ];
     case 'note-stopping':
@@ -212,18 +219,20 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
 const hasStrayLabel = (node: V1Node): boolean =>
   node.metadata?.labels?.[TAINT_LABEL] !== undefined && !hasOwnTaint(node);
 
+const isWritten = (node: V1Node, record: FenceRecord): boolean =>
+  fenceAnnotation(node) === serializeRecord(record) && isSealed(node, record);
+
 /** Returns whether an earlier try of exactly this step took effect although its answer was lost. */
 const isDone = (node: V1Node, step: FenceStep): boolean => {
-  const text = fenceAnnotation(node);
   switch (step.do) {
     case 'mark':
     case 'note':
     case 'park':
-      return text === serializeRecord(step.record);
+      return isWritten(node, step.record);
     case 'lift-out-of-service':
-      return step.record === null ? !hasOwnTaint(node) : text === serializeRecord(step.record);
+      return step.record === null ? !hasOwnTaint(node) : isWritten(node, step.record);
     case 'release-node':
-      return text === null && !hasTaint(node, QUARANTINE.key);
+      return fenceAnnotation(node) === null && !hasTaint(node, QUARANTINE.key);
     case 'set-tombstone':
       return fencedLabel(node) === (step.tombstone && tombstoneText(step.tombstone)) && !hasStrayLabel(node);
     case 'note-stopping':

@@ -27,6 +27,9 @@ export const TAINT_LABEL = 'cloudfence.node-restriction.kubernetes.io/out-of-ser
  */
 export const STOPPING_LABEL = 'cloudfence.node-restriction.kubernetes.io/stopping';
 
+/** A digest of the record, which no kubelet can write (record-seal.ts). */
+export const SEAL_LABEL = 'cloudfence.node-restriction.kubernetes.io/record';
+
 export const RECORD_ANNOTATION = 'cloudfence.dev/fence';
 export const OPT_OUT_ANNOTATION = 'cloudfence.dev/opt-out';
 /** An opt-out label on a Node, which no kubelet can write. */

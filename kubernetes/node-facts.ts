@@ -19,6 +19,7 @@ import {
   ZONE_LABEL,
 } from './names.ts';
 import { optOutsOfNode } from './node.ts';
+import { isForged } from './record-seal.ts';
 
 /**
  * What a Node says about its fence: taints, labels, and the record. The parts that a kubelet cannot write show whether
@@ -148,7 +149,7 @@ const fenceOf = (
   node: V1Node,
 ): Pick<
   NodeFacts,
-  'taints' | 'label' | 'taintedFor' | 'tombstone' | 'stopping' | 'recordText' | 'record' | 'strayRecord'
+  'taints' | 'label' | 'taintedFor' | 'tombstone' | 'stopping' | 'recordText' | 'isForged' | 'record' | 'strayRecord'
 > => {
   const recordText = fenceAnnotation(node);
   const record = recordText === null ? null : recordIn(recordText, node);
@@ -160,7 +161,9 @@ const fenceOf = (
   };
   const tombstone = tombstoneIn(label);
   const isOurRecord = hasOwnLabelOrTaint({ label, taints });
-  const isOfThisFence = label === null || record?.fence === (tombstone?.fence ?? label);
+  const fence = tombstone?.fence ?? label;
+  const forged = isForged(node, recordText, fence);
+  const isOfThisFence = fence === null || record?.fence === fence;
   return {
     taints,
     label,
@@ -168,7 +171,8 @@ const fenceOf = (
     tombstone,
     stopping: stoppingIn(stoppingTextOf(node)),
     recordText,
-    record: isOurRecord && isOfThisFence ? record : null,
+    isForged: forged,
+    record: isOurRecord && isOfThisFence && !forged ? record : null,
     strayRecord: isOurRecord ? null : record,
   };
 };

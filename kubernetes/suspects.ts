@@ -2,7 +2,6 @@ import type { V1Node, V1VolumeAttachment } from '@kubernetes/client-node/dist/ge
 import pLimit from 'p-limit';
 import type { SuspectNode } from '../fencing/model/cluster.ts';
 import type { IdentitySource } from '../fencing/model/machine.ts';
-import { parseRecord } from '../fencing/model/record.ts';
 import { attachmentPages } from './attachments.ts';
 import {
   attachmentIdentitySource,
@@ -14,7 +13,7 @@ import {
 } from './node.ts';
 import type { Reader } from './connection.ts';
 import { type Freshness, readLeases } from './leases.ts';
-import { hasFenceTraces, hasOwnLabel, hasOwnTaint, fenceAnnotation, nodeFacts } from './node-facts.ts';
+import { hasFenceTraces, hasOwnLabel, nodeFacts } from './node-facts.ts';
 
 /**
  * Finds what a sweep has to look at: silent Nodes, Nodes with something of Cloudfence, and attachments to Nodes that
@@ -153,14 +152,15 @@ const judgeNode = ({ node: existing, identitySources }: ExistingNode, facts: Sus
       ? []
       : suspectsFromAttachments(node, (attached.get(node) ?? []).filter(isOfAnotherMachine(identitySources)));
   if (because === null) return before;
+  const seen = nodeFacts(existing, identitySources);
   const held = because === 'fenced' ? (attached.get(node) ?? []).flatMap(({ names }) => names) : [];
   return [
     {
       because,
       node,
       identitySources,
-      record: parseRecord(fenceAnnotation(existing) ?? ''),
-      marked: hasOwnTaint(existing) ? nodeFacts(existing, identitySources) : null,
+      record: seen.record,
+      marked: seen.taints.ours ? seen : null,
       attachments: held,
     },
     ...before,

@@ -25,7 +25,7 @@ export const clusterAfter = (facts: ClusterFacts, step: Step): ClusterFacts => {
     case 'note':
       return {
         ...facts,
-        node: facts.node && { ...facts.node, record: step.record, recordText: JSON.stringify(step.record) },
+        node: facts.node && { ...facts.node, ...withRecord(step.record) },
       };
     case 'park':
       return { ...facts, node: facts.node && parkedNode(facts.node, step.record) };
@@ -57,12 +57,17 @@ const withTombstone = (node: NodeFacts, tombstone: Tombstone | null): NodeFacts 
   taintedFor: node.taints.ours ? node.taintedFor : null,
 });
 
+const withRecord = (record: FenceRecord): Pick<NodeFacts, 'record' | 'recordText' | 'isForged'> => ({
+  record,
+  recordText: serializeRecord(record),
+  isForged: false,
+});
+
 const parkedNode = (node: NodeFacts, record: FenceRecord): NodeFacts => ({
   ...node,
   label: record.fence,
   taintedFor: null,
-  record,
-  recordText: serializeRecord(record),
+  ...withRecord(record),
   taints: { ...node.taints, outOfService: node.taints.outOfService && !node.taints.ours, ours: false },
 });
 
@@ -72,8 +77,7 @@ const markedNode = (node: NodeFacts, record: FenceRecord, addOutOfService: boole
   taintedFor: addOutOfService || node.taints.ours ? fenceInBoot(record.fence, record, record) : null,
   tombstone: null,
   stopping: null,
-  record,
-  recordText: serializeRecord(record),
+  ...withRecord(record),
   taints: {
     outOfService: node.taints.outOfService || addOutOfService,
     ours: node.taints.ours || addOutOfService,

@@ -52,8 +52,10 @@ export interface NodeFacts {
   readonly stopping: FirstStopping | null;
   /** The text of the fence's annotation, or null. A kubelet may write it. */
   readonly recordText: string | null;
+  /** Someone else, such as a kubelet, has changed the annotation. It then counts as removed. */
+  readonly isForged: boolean;
   /**
-   * The fence's record. Null if it cannot be read, or if the Node has nothing else of Cloudfence
+   * The fence's record. Null if it cannot be read, if it is forged, or if the Node has nothing else of Cloudfence
    * (`hasOwnLabelOrTaint`).
    */
   readonly record: FenceRecord | null;

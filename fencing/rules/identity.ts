@@ -116,7 +116,7 @@ export const ambiguousIdentity: Rule = ({ ambiguity }) => (ambiguity ? refuse(am
  * fence, so a person must check the machine.
  */
 export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
-  if (!node || node.recordText === null || !hasOwnLabelOrTaint(node)) return null;
+  if (!node || node.recordText === null || node.isForged || !hasOwnLabelOrTaint(node)) return null;
   const remedy = `check the machine, then run ${acceptCommand(node)} to end the fence`;
   if (!node.record)
     return refuse(

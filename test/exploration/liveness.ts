@@ -12,7 +12,8 @@ import {
   sweptBy,
   worldLater,
 } from './explore.ts';
-import { parseRecord } from '../../fencing/model/record.ts';
+import { type FenceRecord, parseRecord } from '../../fencing/model/record.ts';
+import { isForged } from '../../kubernetes/record-seal.ts';
 import { OPT_OUT_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { bootIdOf, isTaintedByUs } from './facts.ts';
 import { named } from './effects.ts';
@@ -131,13 +132,19 @@ const ours = ({ node }: World): readonly string[] =>
         ...(isTaintedByUs(node) ? [OUR_TAINT] : []),
       ];
 
+/** Returns the record that Cloudfence wrote on the Node, or null if it was removed or changed. */
+const recordOn = ({ labels, annotations }: NodeState): FenceRecord | null => {
+  const text = annotations[RECORD_ANNOTATION] ?? null;
+  return text === null || isForged({ metadata: { labels: { ...labels } } }, text, null) ? null : parseRecord(text);
+};
+
 /**
  * Returns whether nothing can confirm any more that the machine is gone: its cloud does not know it, although it did
  * when the fence began, and the fence has freed its disk. The Node then stays under quarantine. EC2 knows a terminated
  * machine for a while.
  */
-const mayStay = ({ machine, recordRemoved }: World, { annotations }: NodeState): boolean => {
-  const record = parseRecord(annotations[RECORD_ANNOTATION] ?? '');
+const mayStay = ({ machine, recordRemoved }: World, node: NodeState): boolean => {
+  const record = recordOn(node);
   const isUnknown = machine.power === 'forgotten' || (record !== null && record.cloud !== 'aws');
   return isUnknown && (record === null ? recordRemoved : record.generation !== null);
 };
@@ -149,7 +156,7 @@ const mayStay = ({ machine, recordRemoved }: World, { annotations }: NodeState):
  */
 const leftBehind = (world: World): readonly string[] => {
   const { node, recordRemoved } = world;
-  const record = node && parseRecord(node.annotations[RECORD_ANNOTATION] ?? '');
+  const record = node && recordOn(node);
   const waits = record?.vouched != null && record.bootID === bootIdOf(node ?? { boot: 0 });
   return waits || (recordRemoved && record === null) ? ours(world).filter((what) => what === OUR_TAINT) : ours(world);
 };

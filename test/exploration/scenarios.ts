@@ -4,6 +4,7 @@ import { ANOTHER_ID, azureDrifting, azureManaged, ec2, gce } from './clouds.ts';
 import type { Scenario } from './explore.ts';
 import type { Story } from './story.ts';
 import { OLDEST_TICKS } from './time.ts';
+import { changedRecords } from './changed-records.ts';
 import { assumed, scenario, type Special } from './scenario.ts';
 import { type Assumption, type Budget, healthy, LONG_AGO_TICKS, type World } from './world.ts';
 
@@ -653,6 +654,7 @@ export const larger: readonly Scenario[] = [
  * that none runs alone at the end.
  */
 export const scenarios: readonly Scenario[] = [
+  ...changedRecords,
   ...twoRuns,
   ...twoRunsFromHealth,
   ...twoPods,

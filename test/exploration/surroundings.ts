@@ -4,6 +4,7 @@ import {
   OUT_OF_SERVICE,
   QUARANTINE,
   RECORD_ANNOTATION,
+  SEAL_LABEL,
   TAINT_LABEL,
 } from '../../kubernetes/names.ts';
 import type { Scenario } from './explore.ts';
@@ -372,7 +373,7 @@ const people: readonly Event[] = [
         ? {
             ...withNode(after, {
               taints: after.node.taints.filter(({ key }) => key !== OUT_OF_SERVICE.key && key !== QUARANTINE.key),
-              labels: without(after.node.labels, [FENCED_LABEL, TAINT_LABEL]),
+              labels: without(after.node.labels, [FENCED_LABEL, TAINT_LABEL, SEAL_LABEL]),
               annotations: without(after.node.annotations, [RECORD_ANNOTATION]),
             }),
             removed: { boot: null, start: null, age: 0 },

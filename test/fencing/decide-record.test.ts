@@ -162,6 +162,12 @@ describe('what someone else removed from a fence', () => {
     expect(without({ label: 'run.2' })).toBe('set-tombstone');
   });
 
+  it('is a record that a kubelet has changed, and only then the text does not matter', () => {
+    const unreadable = { record: null, recordText: '{' };
+    expect(said(at(marked({}, { ...unreadable, isForged: true })))).toBe('mark');
+    expect(said(at(marked({}, unreadable)))).toBe('refused record-unreadable');
+  });
+
   it('is not a fence of another machine, Node, or boot that this run remembers', () => {
     const remembering = (change: Partial<FenceRecord>) => said(at(node(), { remembered: record(change) }));
     expect(remembering({ machine: 'm-2' })).toBe('mark');

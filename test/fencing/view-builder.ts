@@ -73,6 +73,7 @@ export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   tombstone: null,
   stopping: null,
   recordText: null,
+  isForged: false,
   record: null,
   strayRecord: null,
   ...change,

@@ -65,6 +65,7 @@ describe('an empty Node', () => {
       tombstone: null,
       stopping: null,
       recordText: null,
+      isForged: false,
       record: null,
       strayRecord: null,
       finalizers: [],

@@ -1,3 +1,5 @@
+import type { FenceRecord } from '../../fencing/model/record.ts';
+import { sealLabel } from '../../kubernetes/record-seal.ts';
 import { describe, expect, it } from 'vitest';
 import { Refused } from '../../fencing/model/errors.ts';
 import { fencePatch } from '../../kubernetes/fence-patch.ts';
@@ -12,6 +14,8 @@ const OUT = taint('node.kubernetes.io/out-of-service');
 const QUARANTINE = taint('cloudfence.dev/quarantine');
 const OWN_VALUE = 'fence-1_in_0000000aaaaaaa';
 const RECORD_PATH = '/metadata/annotations/cloudfence.dev~1fence';
+const SEAL_PATH = '/metadata/labels/cloudfence.node-restriction.kubernetes.io~1record';
+const sealOf = (sealed: FenceRecord) => Object.values(sealLabel(sealed))[0];
 const TAINT_LABEL_PATH = '/metadata/labels/cloudfence.node-restriction.kubernetes.io~1out-of-service';
 const LABEL_PATH = '/metadata/labels/cloudfence.node-restriction.kubernetes.io~1fenced';
 
@@ -49,6 +53,7 @@ describe('the patch that marks', () => {
       { op: 'test', path: '/status/nodeInfo/bootID', value: 'boot-1' },
       { op: 'add', path: RECORD_PATH, value: text },
       { op: 'add', path: LABEL_PATH, value: 'fence-1' },
+      { op: 'add', path: SEAL_PATH, value: sealOf(record) },
       { op: 'add', path: TAINT_LABEL_PATH, value: expect.stringMatching(/^fence-1_in_[0-9a-z]{14}$/) },
       {
         op: 'add',
@@ -176,11 +181,15 @@ describe('the patch that parks', () => {
       { op: 'remove', path: TAINT_LABEL_PATH },
       { op: 'add', path: RECORD_PATH, value: JSON.stringify(parked) },
       { op: 'add', path: LABEL_PATH, value: 'fence-1' },
+      { op: 'add', path: SEAL_PATH, value: sealOf(parked) },
     ]);
   });
 
   it('is not created twice', () => {
-    expect(fencePatch(node([QUARANTINE], { 'cloudfence.dev/fence': JSON.stringify(parked) }), park)).toBe('already');
+    const written = { 'cloudfence.dev/fence': JSON.stringify(parked) };
+    expect(fencePatch(node([QUARANTINE], written, sealLabel(parked)), park)).toBe('already');
+    // A kubelet wrote the same record before.
+    expect(() => fencePatch(node([QUARANTINE], written), park)).toThrow(Refused);
   });
 
   it('tests the label that the step has seen, even if that is a tombstone by now', () => {

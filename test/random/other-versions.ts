@@ -25,8 +25,10 @@ const changed =
 export interface OtherVersion {
   readonly record: (text: string) => string;
   readonly message: (body: string) => string;
+  /** Whether it writes the seal of a record. */
+  readonly seals: boolean;
 }
 
-export const newerVersion: OtherVersion = { record: changed(withUnknown), message: changed(withUnknown) };
+export const newerVersion: OtherVersion = { record: changed(withUnknown), message: changed(withUnknown), seals: true };
 
-export const olderVersion: OtherVersion = { record: changed(without), message: changed(without) };
+export const olderVersion: OtherVersion = { record: changed(without), message: changed(without), seals: false };

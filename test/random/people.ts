@@ -6,6 +6,7 @@ import {
   QUARANTINE,
   RECORD_ANNOTATION,
   SETTINGS,
+  SEAL_LABEL,
   TAINT_LABEL,
 } from '../../kubernetes/names.ts';
 import { hasTaintKey, isDeleting, keyIn, nameOf, taintsOf, uidOf, withTaints } from './cluster-objects.ts';
@@ -84,7 +85,12 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     const node = nodeAt(at);
     if (!node || oursOn(node).length === 0) return false;
     safety.forgetRemovals(node);
-    const { [FENCED_LABEL]: _fence, [TAINT_LABEL]: _taint, ...labels } = node.metadata?.labels ?? {};
+    const {
+      [FENCED_LABEL]: _fence,
+      [TAINT_LABEL]: _taint,
+      [SEAL_LABEL]: _seal,
+      ...labels
+    } = node.metadata?.labels ?? {};
     const { [RECORD_ANNOTATION]: _record, ...annotations } = node.metadata?.annotations ?? {};
     const taints = taintsOf(node).filter(({ key }) => key !== OUT_OF_SERVICE.key && key !== QUARANTINE.key);
     cluster.objects.nodes.put(
@@ -124,7 +130,12 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
       const text = node.metadata?.annotations?.[RECORD_ANNOTATION];
       if (text === undefined) continue;
       const annotations = { ...node.metadata?.annotations, [RECORD_ANNOTATION]: version.record(text) };
-      cluster.objects.nodes.put(nameOf(node), { ...node, metadata: { ...node.metadata, annotations } });
+      const { [SEAL_LABEL]: _seal, ...unsealed } = node.metadata?.labels ?? {};
+      const labels = version.seals ? node.metadata?.labels : unsealed;
+      cluster.objects.nodes.put(nameOf(node), {
+        ...node,
+        metadata: { ...node.metadata, ...(labels && { labels }), annotations },
+      });
     }
   };
   /** A pod that is not scheduled, because its spec names the Node. */

@@ -14,6 +14,7 @@ import {
   QUARANTINE,
   RECORD_ANNOTATION,
   STOPPING_LABEL,
+  SEAL_LABEL,
   TAINT_LABEL,
 } from '../../kubernetes/names.ts';
 import type { Write } from './api-server.ts';
@@ -92,7 +93,7 @@ interface World {
   readonly maxSkew: number;
 }
 
-const OURS: ReadonlySet<string> = new Set([FENCED_LABEL, TAINT_LABEL, STOPPING_LABEL, RECORD_ANNOTATION]);
+const OURS: ReadonlySet<string> = new Set([FENCED_LABEL, TAINT_LABEL, SEAL_LABEL, STOPPING_LABEL, RECORD_ANNOTATION]);
 
 const isStep = (tag: unknown): tag is Step =>
   typeof tag === 'object' && tag !== null && 'do' in tag && typeof tag.do === 'string' && tag.do in stepProperties;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
-import { FENCED_LABEL, RECORD_ANNOTATION, TAINT_LABEL } from '../../kubernetes/names.ts';
+import { FENCED_LABEL, RECORD_ANNOTATION, SEAL_LABEL, TAINT_LABEL } from '../../kubernetes/names.ts';
 import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import type { NodeObject } from '../../sandbox/cluster/objects.ts';
@@ -87,7 +87,7 @@ describe.each(effects)('a taint of someone else (%s)', (effect) => {
     });
     expect(getObject(incident.world, 'pods', 'late', 'default')).toBeUndefined();
     expect(taintsOf(incident)).toEqual([QUARANTINE, THEIRS]);
-    expect(ourLabels(incident)).toEqual([FENCED_LABEL]);
+    expect(ourLabels(incident)).toEqual([FENCED_LABEL, SEAL_LABEL]);
   });
 
   it('that was added to a parked Node stays if only sweeps look, stays after the return, and is reported', async () => {
@@ -111,7 +111,7 @@ it('someone else’s taint that was added next to ours during a fence stays when
   putOutOfService(incident, 'NoExecute');
   expect(await fence(incident, { runId: 'event' })).toMatchObject({ outcome: 'fenced' });
   expect(taintsOf(incident)).toEqual([QUARANTINE, `${KEY}=nodeshutdown:NoExecute`]);
-  expect(ourLabels(incident)).toEqual([FENCED_LABEL]);
+  expect(ourLabels(incident)).toEqual([FENCED_LABEL, SEAL_LABEL]);
 });
 
 describe('a taint with which a person replaced ours', () => {
@@ -125,7 +125,7 @@ describe('a taint with which a person replaced ours', () => {
     const incident = await replaced();
     expect(await fence(incident, { runId: 'event' })).toMatchObject({ outcome: 'fenced' });
     expect(taintsOf(incident)).toEqual([`${KEY}=nodeshutdown:NoSchedule`, QUARANTINE]);
-    expect(ourLabels(incident)).toEqual([FENCED_LABEL]);
+    expect(ourLabels(incident)).toEqual([FENCED_LABEL, SEAL_LABEL]);
   });
 
   it('stays when the machine returns, and the fence is released', async () => {
@@ -142,7 +142,7 @@ describe('the label of our taint that a person left behind', () => {
   const left = async (): Promise<Incident> => {
     const incident = await diedAfterMark();
     takenBack(incident);
-    expect(ourLabels(incident)).toEqual([TAINT_LABEL]);
+    expect(ourLabels(incident)).toEqual([SEAL_LABEL, TAINT_LABEL]);
     return incident;
   };
 

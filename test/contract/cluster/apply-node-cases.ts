@@ -1,3 +1,4 @@
+import { sealLabel } from '../../../kubernetes/record-seal.ts';
 import { expect, it } from 'vitest';
 import { ProofExpired, Refused } from '../../../fencing/model/errors.ts';
 import type { FenceRecord } from '../../../fencing/model/record.ts';
@@ -163,7 +164,7 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     };
     expect([await apply(step), await apply(step)]).toEqual(['done', 'already']);
     expect(await taints(node)).toEqual([QUARANTINE]);
-    expect((await read(node)).metadata.labels).toEqual({ [LABEL]: record.fence });
+    expect((await read(node)).metadata.labels).toEqual({ [LABEL]: record.fence, ...sealLabel(lifted) });
   });
 
   it('lifts its out-of-service taint even if the record is lost, and writes no record', async () => {

@@ -14,7 +14,7 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
 
   it('suspects Nodes that are silent, fenced, or gone', async () => {
     const machine = fresh('i');
-    const labels = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'true' };
+    const labels = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'fence-1' };
     const [lively, silent, fenced] = [
       await makeNode(harness()),
       await makeNode(harness(), { machine }),

@@ -8,7 +8,7 @@ import { until } from '../../testbed/until.ts';
 import type { StartedProgram } from '../entry-points/programs.ts';
 import { answerIn, beginCloudfence, cloudfence } from '../entry-points/programs.ts';
 import type { Intervention } from '../scenes/by-hand.ts';
-import { removeFence, removeRecord, removeTaint, renewLease } from '../scenes/by-hand.ts';
+import { changeRecord, removeFence, removeRecord, removeTaint, renewLease } from '../scenes/by-hand.ts';
 import type { Stage } from '../scenes/stage.ts';
 import { openStage } from '../scenes/stage.ts';
 import { MARKED, PARKED, worldOf } from '../scenes/world.ts';
@@ -70,12 +70,17 @@ describe.concurrent('a fence stops if meanwhile', () => {
   });
 });
 
-describe.concurrent('a fence whose record its kubelet removes', () => {
-  it('continues with a new record to its end', async () => {
+const byKubelet: readonly { readonly what: string; readonly happens: Intervention }[] = [
+  { what: 'removes', happens: removeRecord },
+  { what: 'changes', happens: changeRecord },
+];
+
+describe.concurrent('a fence continues with a new record to its end if its kubelet', () => {
+  it.for(byKubelet)('$what the record', async ({ happens }) => {
     const stage = await openStage(testbed, 'recordless');
     const { scene, home, refuge, disk } = stage;
     const begun = await underWay(stage);
-    await removeRecord(stage);
+    await happens(stage);
     await turn(testbed.access, disk, {});
     const { code, says } = answerIn(await begun.ended);
     expect({ code, outcome: says.outcome }).toEqual({ code: 0, outcome: 'fenced' });

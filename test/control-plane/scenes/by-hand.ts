@@ -25,6 +25,16 @@ export const removeRecord: Intervention = (stage) =>
     .as(`system:node:${stage.home.name}`, 'system:nodes')
     .write('PATCH', nodePath(stage), { metadata: { annotations: { 'cloudfence.dev/fence': null } } });
 
+/** Its kubelet changes the record, as if a person were releasing the Node. */
+export const changeRecord: Intervention = async (stage) => {
+  const { metadata } = nodeSchema.parse(await stage.scene.testbed.admin.get(nodePath(stage)));
+  const record: unknown = JSON.parse(metadata.annotations['cloudfence.dev/fence'] ?? '{}');
+  const changed = JSON.stringify(Object.assign({}, record, { phase: 'releasing', generation: null }));
+  await stage.scene.testbed.admin
+    .as(`system:node:${stage.home.name}`, 'system:nodes')
+    .write('PATCH', nodePath(stage), { metadata: { annotations: { 'cloudfence.dev/fence': changed } } });
+};
+
 export const removeTaint: Intervention = async (stage) =>
   stage.scene.testbed.admin.write('PATCH', nodePath(stage), {
     spec: { taints: await taintsWithout(stage, /out-of-service/) },

@@ -23,6 +23,7 @@ const OURS = /cloudfence|out-of-service/;
 export const PARKED = [
   'annotation cloudfence.dev/fence',
   'label cloudfence.node-restriction.kubernetes.io/fenced',
+  'label cloudfence.node-restriction.kubernetes.io/record',
   'taint cloudfence.dev/quarantine',
 ] as const;
 

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import type { FenceRecord } from '../../fencing/model/record.ts';
+import { FENCED_LABEL, RECORD_ANNOTATION, SEAL_LABEL } from '../../kubernetes/names.ts';
+import { nodeFacts } from '../../kubernetes/node-facts.ts';
+import { isForged, isSealed, sealLabel } from '../../kubernetes/record-seal.ts';
+import { ago, record } from '../fencing/view-builder.ts';
+
+const sealed = (labels: Readonly<Record<string, string>> = sealLabel(record())) => ({ metadata: { labels } });
+const textWith = (change: object) => JSON.stringify({ ...record(), ...change });
+const forged = (change: object) => isForged(sealed(), textWith(change), 'run.1');
+
+const volumes = record().volumes.map((volume) => ({ ...volume, attached: true }));
+
+describe('a record that a kubelet has changed', () => {
+  it.each<[string, Partial<FenceRecord>]>([
+    ['phase', { phase: 'releasing' }],
+    ['machine', { machine: 'm-2' }],
+    ['generation', { generation: null }],
+    ['generationDrifts', { generationDrifts: true }],
+    ['nodeUid', { nodeUid: 'another' }],
+    ['bootID', { bootID: 'boot-b' }],
+    ['outOfService', { outOfService: 'foreign' }],
+    ['released', { released: ago(1_000) }],
+    ['vouched', { vouched: 'the kubelet' }],
+    ['volumes', { volumes }],
+    ['pods', { pods: [] }],
+    ['recurring', { recurring: ['pod'] }],
+    ['fence', { fence: 'run.2' }],
+  ])('does not match its seal: %s', (_, change) => expect(forged(change)).toBe(true));
+
+  it('does not match its seal if it cannot be read', () => {
+    expect(isForged(sealed(), '{', 'run.1')).toBe(true);
+  });
+
+  it('is missing: there is nothing to match', () => {
+    expect(isForged(sealed(), null, 'run.1')).toBe(false);
+  });
+});
+
+describe('a record that Cloudfence wrote', () => {
+  it('matches its seal, whatever only delays or reports something', () => {
+    expect([forged({}), forged({ begun: ago(9_000), lease: ago(9_000), evidence: { a: 'b' } })]).toEqual([
+      false,
+      false,
+    ]);
+    expect(isForged(sealed(), textWith({ fence: 'run.2' }), null)).toBe(false);
+    const released = record({ released: ago(5_000) });
+    expect(isSealed(sealed(sealLabel(released)), record({ released: ago(1_000) }))).toBe(true);
+  });
+
+  it('has no seal if an earlier version wrote it', () => {
+    expect([isForged({}, '{', 'run.1'), isForged(sealed({}), textWith({ phase: 'releasing' }), 'run.1')]).toEqual([
+      false,
+      false,
+    ]);
+  });
+
+  it('has a seal that can be the value of a label', () => {
+    expect(sealLabel(record())[SEAL_LABEL]).toMatch(/^[0-9a-f]{40}$/);
+  });
+});
+
+it('a Node with a changed record has the facts of a Node without one, and keeps its text for the next patch', () => {
+  const factsOf = (text: string) =>
+    nodeFacts(
+      {
+        metadata: {
+          labels: { [FENCED_LABEL]: 'run.1', ...sealLabel(record()) },
+          annotations: { [RECORD_ANNOTATION]: text },
+        },
+      },
+      [],
+    );
+  const text = textWith({ generation: null });
+  expect(factsOf(text)).toMatchObject({ record: null, isForged: true, recordText: text, label: 'run.1' });
+  expect(factsOf(textWith({}))).toMatchObject({ record: { generation: 'boot-1' }, isForged: false });
+});
