@@ -342,13 +342,6 @@ export const accepted: readonly Accepted[] = [
     because: NAMED,
   },
   {
-    file: 'kubernetes/suspects.ts',
-    line: "record: parseRecord(fenceAnnotation(existing) ?? ''),",
-    from: "''",
-    to: '"Stryker was here!"',
-    because: 'Neither text is a record.',
-  },
-  {
     file: 'kubernetes/volume-facts.ts',
     line: "attachment.metadata?.name ?? '',",
     from: "''",
