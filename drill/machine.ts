@@ -1,6 +1,6 @@
 import type { Cloud } from '../fencing/model/cloud.ts';
 import { asCloudfenceError, ProofExpired, Refused, Unavailable } from '../fencing/model/errors.ts';
-import type { MachineFacts, MachineTarget, Power } from '../fencing/model/machine.ts';
+import { isPoweredOff, type MachineFacts, type MachineTarget, type Power } from '../fencing/model/machine.ts';
 import { permitUntil, type Permit, PROOF_LASTS_MS } from '../fencing/model/permit.ts';
 import type { Clock } from '../fencing/loop/ports.ts';
 import type { DrillCloud } from './ports.ts';
@@ -84,8 +84,7 @@ export const stopMachine = <T>(
 const startOnce = (target: MachineTarget, tools: MachineTools, signal: AbortSignal): Promise<MachineFacts> =>
   withPermit(tools, async (permit) => {
     const facts = await lookAtMachine(target, tools, signal);
-    const isOff = facts.power === 'off' || facts.power === 'off-if-repeated';
-    if (isOff && !facts.forGood) await tools.drillCloud.start(target, permit, signal);
+    if (isPoweredOff(facts) && !facts.forGood) await tools.drillCloud.start(target, permit, signal);
     return facts;
   });
 
@@ -143,7 +142,7 @@ export const startMachine = async (
     const facts = await tryToStart(target, tools, inTime, why);
     missing = facts?.power === 'missing' ? missing + 1 : 0;
     if (facts?.forGood || missing >= MISSING_FOR) throw new Refused(`${target.machine} is gone, and cannot be started`);
-    asked ||= facts?.power === 'off' || facts?.power === 'off-if-repeated';
+    asked ||= isPoweredOff(facts);
     running = facts?.power === 'running' ? running + 1 : 0;
     if (running >= (asked ? RUNS_FOR.asked : RUNS_FOR.unasked)) return;
     await clock.sleep(POLL_MS, signal);

@@ -1,5 +1,5 @@
 import { hasOwnLabelOrTaint, type NodeFacts } from '../fencing/model/cluster-facts.ts';
-import type { MachineFacts } from '../fencing/model/machine.ts';
+import { isPoweredOff, type MachineFacts } from '../fencing/model/machine.ts';
 import type { CanaryView } from './ports.ts';
 
 /** The phases of a drill, in order, and how to detect each of them. Pure. */
@@ -36,9 +36,6 @@ export type PhaseName =
   | 'ready'
   | 'released';
 
-const isOff = (machine: MachineFacts | null): boolean =>
-  machine?.power === 'off' || machine?.power === 'off-if-repeated';
-
 const movedPod = ({ canary }: Snapshot, { node, pod }: Before) => {
   const now = canary?.pod;
   return now && now.uid !== pod && now.node !== null && now.node !== node ? now : null;
@@ -52,7 +49,7 @@ export const newNodeOf = (snapshot: Snapshot, before: Before): string | null => 
 
 /** The phases from the stop until the canary runs elsewhere. */
 export const recovery: readonly Phase[] = [
-  { name: 'off', says: 'the cloud says that the machine is off', seen: ({ machine }) => isOff(machine) },
+  { name: 'off', says: 'the cloud says that the machine is off', seen: ({ machine }) => isPoweredOff(machine) },
   { name: 'marked', says: 'the Node is marked', seen: ({ node }) => node !== null && hasOwnLabelOrTaint(node) },
   {
     name: 'pod-deleted',

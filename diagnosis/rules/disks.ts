@@ -1,5 +1,5 @@
 import type { Cause } from '../model/cause.ts';
-import { powerInWords } from '../../fencing/model/machine.ts';
+import { isPoweredOff, powerInWords } from '../../fencing/model/machine.ts';
 import { type AttachmentView, ifFound, type NodeLocation, type Situation } from '../model/facts.ts';
 import {
   attachmentAt,
@@ -9,7 +9,6 @@ import {
   holdersOf,
   isHealthy,
   isKubeletSilent,
-  isOff,
   nameOf,
   podsAt,
   retryCommand,
@@ -38,7 +37,7 @@ const holderOutside = (situation: Situation): HolderOutside | null => {
       return { machine, is: `which may be a Node of this cluster (${power})`, isOff: false, isPerhapsNode: true };
     const is = `which is no Node of this cluster (${power})`;
     // A machine that the cloud does not know may be hidden, because the disk names it.
-    return { machine, is, isOff: isOff(stranger), isPerhapsNode: false };
+    return { machine, is, isOff: isPoweredOff(stranger), isPerhapsNode: false };
   }
   const named = new Set((ifFound(situation.disk)?.holders ?? []).map(({ machine }) => machine));
   const location = holdersOf(situation).find(

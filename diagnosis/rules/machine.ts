@@ -1,6 +1,6 @@
 import type { Cause } from '../model/cause.ts';
 import { ifFound, type NodeLocation, type Situation } from '../model/facts.ts';
-import type { MachineFacts } from '../../fencing/model/machine.ts';
+import { isPoweredOff, type MachineFacts } from '../../fencing/model/machine.ts';
 import { isNamedByDisk, keepData, proofOf, waiting, whatIsThere } from './holder.ts';
 import { judgeWithoutNode } from './node-gone.ts';
 import { taintedWhileRunning, unreachable, wronglyTainted } from './running-machine.ts';
@@ -11,7 +11,6 @@ import {
   formatDuration,
   isHealthy,
   isKubeletSilent,
-  isOff,
   isOffOrMissing,
   nameOf,
   nodeAt,
@@ -24,7 +23,7 @@ import { blockersOf, cephNote, isCeph, storageNote } from './storage.ts';
 
 /** The pod is bound to another Node whose machine is also off, so freeing the disk alone does not help. */
 const fenceTargetToo = (location: NodeLocation, { target, pod }: Situation): readonly string[] =>
-  target && target.nodeName !== location.nodeName && isOff(ifFound(target.power))
+  target && target.nodeName !== location.nodeName && isPoweredOff(ifFound(target.power))
     ? [`then also: cloudfence fence ${target.nodeName}      # its machine is off, too, and ${pod.name} is bound to it`]
     : [];
 

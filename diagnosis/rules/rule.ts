@@ -168,10 +168,7 @@ export const failedVolumeIn = (says: string): string | null => / for volume "([^
 export const cloudSays = ({ machine, evidence, power }: MachineFacts): string =>
   `the cloud says of ${machine}: ${Object.values(evidence)[0] ?? powerInWords(power)}`;
 
-/** Returns whether the cloud says that the machine is off. For advice, one look is sufficient. */
-export const isOff = (facts: MachineFacts | null): boolean =>
-  facts?.power === 'off' || facts?.power === 'off-if-repeated';
-
+/** For advice, one look is sufficient. */
 export const isOffOrMissing = (facts: MachineFacts | null): boolean => facts !== null && offStates.has(facts.power);
 
 /** Says how a person fences a Node or a machine. */

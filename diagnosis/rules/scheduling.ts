@@ -1,4 +1,4 @@
-import type { MachineFacts } from '../../fencing/model/machine.ts';
+import { isPoweredOff, type MachineFacts } from '../../fencing/model/machine.ts';
 import { ifFound, type NodeLocation, type Situation, type VolumeView } from '../model/facts.ts';
 import { keepData } from './holder.ts';
 import { isAboutBinding } from './provisioning.ts';
@@ -15,14 +15,13 @@ import {
   nameOf,
   nodeAt,
   type CauseRule,
-  isOff,
   isOffOrMissing,
 } from './rule.ts';
 
 /** Pods for which the scheduler finds no Node, and volumes that live on one Node only. */
 
 /** Returns whether the machine is off, and can be started again. */
-const isOffForNow = (facts: MachineFacts | null): boolean => isOff(facts) && facts?.forGood !== true;
+const isOffForNow = (facts: MachineFacts | null): boolean => isPoweredOff(facts) && facts?.forGood !== true;
 
 /** If a Node works, or could not be read, it still has the data. The answer never advises giving up such data. */
 const bringBack = (homes: readonly NodeLocation[], hosts: string): readonly string[] => {

@@ -1,4 +1,4 @@
-import { powerInWords } from '../../fencing/model/machine.ts';
+import { isPoweredOff, powerInWords } from '../../fencing/model/machine.ts';
 import type { Cause } from '../model/cause.ts';
 import { ifFound } from '../model/facts.ts';
 import type { DetachFacts } from '../model/without-pod.ts';
@@ -12,7 +12,6 @@ import {
   formatTime,
   isKubeletSilent,
   retryCommand,
-  isOff,
 } from './rule.ts';
 
 /** Why an attachment to a Node does not go, if no pod waits for its volume. */
@@ -36,7 +35,7 @@ const proofOf = ({ attachment, location, now }: DetachFacts): readonly string[] 
 const machineOff: DetachRule = (facts) => {
   const { location, attachment } = facts;
   const power = ifFound(location.power);
-  if (!power || !isOff(power)) return null;
+  if (!power || !isPoweredOff(power)) return null;
   const gone = location.node === null;
   return cause(gone ? 'node-gone' : 'machine-off', 'proved', 'by-fence', {
     says: `${what(facts)} is still attached to ${attachment.node}, whose machine is off. No pod waits for it.`,

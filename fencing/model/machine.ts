@@ -49,6 +49,10 @@ export type Power =
 /** Power states that are proof, either alone or together with a second read or a witness. */
 export const offStates: ReadonlySet<string> = new Set<Power>(['off', 'off-if-repeated', 'missing']);
 
+/** Returns whether the cloud knows the machine and says that it is off. One look is no proof. */
+export const isPoweredOff = (facts: Pick<MachineFacts, 'power'> | null): boolean =>
+  facts?.power === 'off' || facts?.power === 'off-if-repeated';
+
 /** The power state as a word for people, after "is". They need not know how often a look must say it. */
 export const powerInWords = (power: string): string => (power === 'off-if-repeated' ? 'off' : power);
 

@@ -1,5 +1,5 @@
 import type { Cluster, SuspectNode } from '../model/cluster.ts';
-import { type MachineFacts, type MachineId, seemsOff } from '../model/machine.ts';
+import { isPoweredOff, type MachineFacts, type MachineId, seemsOff } from '../model/machine.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { runAll, type SharedRunOptions } from '../loop/run.ts';
 import { longWaits } from '../model/reason.ts';
@@ -119,11 +119,8 @@ const factsOf = async (
  * Returns whether a fence is finished, and its machine is still off in the same boot with nothing attached. There is
  * then nothing to do until the machine comes back or is terminated.
  */
-const isParked = (suspect: SuspectNode, { power, generation, forGood }: MachineFacts): boolean =>
-  isFinished(suspect) &&
-  (power === 'off' || power === 'off-if-repeated') &&
-  !forGood &&
-  suspect.record?.generation === generation;
+const isParked = (suspect: SuspectNode, facts: MachineFacts): boolean =>
+  isFinished(suspect) && isPoweredOff(facts) && !facts.forGood && suspect.record?.generation === facts.generation;
 
 /**
  * Returns the urgency of a machine, where 0 is the most urgent:

@@ -1,7 +1,7 @@
-import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import type { Scenario } from './explore.ts';
-import { scenario } from './scenario.ts';
+import { acceptsVouching, scenario } from './scenario.ts';
 import type { Budget, World } from './world.ts';
 
 /**
@@ -20,7 +20,6 @@ const changed =
     return { ...rest, recordRemoved: true, node: node && { ...node, annotations } };
   };
 
-const acceptsVouching: Policy = { ...defaultPolicy, vouching: 'accepted' };
 const elsewhere = { asked: 'elsewhere' } as const;
 
 const after = (

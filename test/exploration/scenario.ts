@@ -1,4 +1,4 @@
-import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import { ec2 } from './clouds.ts';
 import type { Scenario } from './explore.ts';
@@ -11,6 +11,8 @@ import { type Assumption, type Budget, healthy, type World } from './world.ts';
  * mount at least 5 s after it. The proof lasts 2 s.
  */
 export const assumed: Assumption = { staleness: 1, transit: 1, bootToPost: 4, bootToMount: 5, postsBootFirst: true };
+
+export const acceptsVouching: Policy = { ...defaultPolicy, vouching: 'accepted' };
 
 export interface Special extends Partial<Pick<Scenario, 'runs' | 'slow' | 'assumption' | 'cloud' | 'policy'>> {
   /**

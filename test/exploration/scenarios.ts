@@ -5,7 +5,7 @@ import type { Scenario } from './explore.ts';
 import type { Story } from './story.ts';
 import { OLDEST_TICKS } from './time.ts';
 import { changedRecords } from './changed-records.ts';
-import { assumed, scenario, type Special } from './scenario.ts';
+import { acceptsVouching, assumed, scenario, type Special } from './scenario.ts';
 import { type Assumption, type Budget, healthy, LONG_AGO_TICKS, type World } from './world.ts';
 
 /** A world in which another machine boots on the Node, with the next pod of the database. */
@@ -23,7 +23,6 @@ const datedLongAgo = ({ machine, lease }: World): Partial<World> => ({
 });
 
 const powersOff: Policy = { ...defaultPolicy, unreachable: 'power-off' };
-const acceptsVouching: Policy = { ...defaultPolicy, vouching: 'accepted' };
 
 /** What happens to the machine. */
 const machines: readonly Scenario[] = [
