@@ -8,7 +8,7 @@ import type { ServerVersion } from './doctor.ts';
 import { readLease } from './leases.ts';
 import { type FormerNames, lookAtLeftovers, readFormerNames } from './leftovers.ts';
 import { nodeFacts } from './node-facts.ts';
-import { anySourceNamesMachine, type NodeLook, readExistingNode } from './node.ts';
+import { anySourceNamesMachine, namesMachine, type NodeLook, readExistingNode } from './node.ts';
 import { podFactsOf, readNodePods } from './pods.ts';
 import { type SettingsMap, surroundingsIn } from './settings-map.ts';
 import { awaitingSuccessors, withSuccessors } from './successors.ts';
@@ -144,7 +144,7 @@ const ownNode = async (
   { names }: FormerNames,
   aids: LookAids,
 ): Promise<NodeLook | null> => {
-  const own = names.find(({ existing }) => existing && anySourceNamesMachine(existing.identitySources, request.query));
+  const own = names.find(({ existing }) => existing && namesMachine(existing.identitySources, request.query));
   return own ? lookAtNode(reader, request, own.node, aids) : null;
 };
 

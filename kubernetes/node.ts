@@ -132,7 +132,7 @@ const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
  * Returns whether a Node names the machine. If the Node's own providerID names another machine, it does not. Otherwise
  * a kubelet could prevent the fence of any machine.
  */
-const namesMachine = (identitySources: readonly IdentitySource[], query: NodeQuery): boolean =>
+export const namesMachine = (identitySources: readonly IdentitySource[], query: NodeQuery): boolean =>
   anySourceNamesMachine(identitySources, query) && !isImposter(identitySources, query);
 
 const provenNames = (nodes: readonly V1Node[], query: NodeQuery): Names =>

@@ -70,3 +70,30 @@ it('a kubelet that claims another machine prevents no fence, even if no name can
   ]);
   expect(stateOf(world).violations).toEqual([]);
 });
+
+it('a kubelet that claims the machine of a deleted Node does not hide what that machine has left', async () => {
+  const { world, imposter, victim, runOptions } = framed();
+  const nodes = listObjects(world, 'nodes');
+  const [victims, imposters] = [victim, imposter].map((machine) =>
+    nodes.find(({ spec }) => spec.providerID?.endsWith(machine)),
+  );
+  const attachment = listObjects(world, 'volumeattachments').find(
+    ({ spec }) => spec.nodeName === victims?.metadata.name,
+  );
+  if (!victims || !imposters || !attachment) throw new Error('both Nodes exist, and the victim holds a disk');
+  // The attacher copies the ID from what the kubelet of the imposter has registered.
+  const { apiVersion, kind } = attachment;
+  writerAs(world, 'attacher').create('volumeattachments', {
+    apiVersion,
+    kind,
+    metadata: { name: 'csi-bait', annotations: { 'csi.alpha.kubernetes.io/node-id': victim } },
+    spec: { ...attachment.spec, nodeName: imposters.metadata.name, source: { persistentVolumeName: 'pv-bait' } },
+    status: { attached: false },
+  });
+  writerAs(world, 'person').remove('nodes', victims);
+  world.advance(50);
+  expect(await runAll([victim], runOptions, portsOver(world))).toMatchObject([{ machine: victim, outcome: 'fenced' }]);
+  expect(listObjects(world, 'volumeattachments').map(({ metadata }) => metadata.name)).not.toContain(
+    attachment.metadata.name,
+  );
+});
