@@ -181,18 +181,20 @@ export const overdueAfter = { fence: 24 * 3_600_000, release: 10 * 60_000 } as c
 /**
  * Returns when the machine of a fenced Node came back (epoch ms). Null if it is not back, or if the time is not known.
  * The record contains the time at which the mark was removed. For a finished fence, it contains the time at which the
- * fence was finished, which is too early.
+ * fence was finished, which is too early. The record is null if it is lost.
  */
-const returnedAt = ({ phase, released }: FenceRecord, { power, since }: MachineFacts): number | null => {
+const returnedAt = (record: FenceRecord | null, { power, since }: MachineFacts): number | null => {
   if (power !== 'running' && power !== 'starting') return null;
-  return since ?? (phase === 'lifted' && released !== null ? Date.parse(released) : null);
+  const lifted = record?.phase === 'lifted' ? record.released : null;
+  return since ?? (lifted === null ? null : Date.parse(lifted));
 };
 
 const isReleased = ({ cluster, suspect }: SweepCandidate, outcomes: readonly Outcome[]): boolean =>
   outcomes.some((one) => one.outcome === 'released' && one.cluster === cluster && one.node === suspect.node);
 
 /**
- * Returns the fences that have lasted too long, according to a sweep. The outcomes show which of them the sweep has
+ * Returns the fences that have lasted too long, according to a sweep. Without its record, nobody knows when a fence
+ * began, so only the return of its machine counts. The outcomes show which of them the sweep has
  * released.
  */
 const overdueFences = (
@@ -205,15 +207,15 @@ const overdueFences = (
   const standing = candidates.flatMap((candidate) => {
     const { cluster, suspect, machines } = candidate;
     const { record, node, because } = suspect;
-    if (because !== 'fenced' || record === null || isReleased(candidate, outcomes)) return [];
-    const begun = Date.parse(record.begun);
+    if (because !== 'fenced' || isReleased(candidate, outcomes)) return [];
+    const begun = record && Date.parse(record.begun);
     const back = machines.flatMap((machine) => factsFor.get(machine) ?? []).map((one) => returnedAt(record, one));
     return [{ at: { cluster, node }, begun, back: back.find((time) => time !== null) ?? null }];
   });
   return {
-    fenced: standing.filter(({ begun }) => now - begun > overdueAfter.fence).map(({ at }) => at),
+    fenced: standing.filter(({ begun }) => begun !== null && now - begun > overdueAfter.fence).map(({ at }) => at),
     returned: standing
-      .filter(({ begun, back }) => back !== null && now - Math.max(begun, back) > overdueAfter.release)
+      .filter(({ begun, back }) => back !== null && now - Math.max(begun ?? back, back) > overdueAfter.release)
       .map(({ at }) => at),
   };
 };

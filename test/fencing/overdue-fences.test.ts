@@ -37,6 +37,15 @@ describe('the overdue fences of a sweep', () => {
   });
 
   it.each([
+    ['more than ten minutes', 10 * MINUTE + 1, [node1]],
+    ['ten minutes', 10 * MINUTE, []],
+  ])('include one without its record, whose machine came back %s ago', async (_, ago, returned) => {
+    const facts = { 'm-1': { power: 'running', since: NOW - ago } } as const;
+    const lost = suspect('node-1', { because: 'fenced', record: null });
+    expect(await overdue([lost], facts)).toEqual({ fenced: [], returned });
+  });
+
+  it.each([
     ['runs', { power: 'running' }, [node1]],
     ['starts', { power: 'starting' }, [node1]],
     ['is off', { power: 'off' }, []],
