@@ -116,11 +116,13 @@ const anyNode: fc.Arbitrary<NodeFacts> = fc
       { ...noted, at: NOW + 3_600_000 },
     ),
     record: maybe(anyRecord),
-    unreadable: fc.boolean(),
+    text: fc.constantFrom(null, '{'),
+    isForged: fc.boolean(),
   })
-  .map(({ unreadable, ...change }) =>
-    node({ ...change, recordText: change.record ? JSON.stringify(change.record) : unreadable ? '{' : null }),
-  );
+  .map(({ text, isForged, ...change }) => {
+    const recordText = change.record ? JSON.stringify(change.record) : text;
+    return node({ ...change, recordText, isForged: isForged && change.record === null && recordText !== null });
+  });
 
 const anyPod: fc.Arbitrary<PodFacts> = fc
   .record({

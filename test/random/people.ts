@@ -9,6 +9,7 @@ import {
   SEAL_LABEL,
   TAINT_LABEL,
 } from '../../kubernetes/names.ts';
+import { nodeFacts } from '../../kubernetes/node-facts.ts';
 import { hasTaintKey, isDeleting, keyIn, nameOf, taintsOf, uidOf, withTaints } from './cluster-objects.ts';
 import type { Install } from './install.ts';
 import type { Engine } from './engine.ts';
@@ -26,6 +27,23 @@ interface World {
   readonly install: Install;
   readonly machineAt: (at: number) => Machine | undefined;
 }
+
+/** What a kubelet may write into the record of a fence. */
+const changesOfRecord = [
+  { phase: 'releasing' },
+  { phase: 'fenced' },
+  { phase: 'lifted' },
+  { generation: null },
+  { bootID: 'another' },
+  { machine: 'another' },
+  { nodeUid: 'another' },
+  { fence: 'another' },
+  { vouched: 'the kubelet', generationDrifts: true },
+  { released: '2026-01-01T00:00:00.000Z' },
+  { outOfService: 'foreign' },
+  { volumes: [], pods: [] },
+  { version: 2 },
+] as const;
 
 const HOLD = 'example.com/backup';
 
@@ -106,6 +124,19 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     cluster.objects.nodes.put(nameOf(node), { ...node, metadata: { ...node.metadata, annotations } });
     return true;
   };
+  /** Changes one field of a record that has a seal. Cloudfence trusts a record of a version without seals. */
+  const changeRecord = (at: number, choice: number): boolean => {
+    const node = nodeAt(at);
+    const { [RECORD_ANNOTATION]: text, ...annotations } = node?.metadata?.annotations ?? {};
+    if (!node || text === undefined || node.metadata?.labels?.[SEAL_LABEL] === undefined) return false;
+    const change = changesOfRecord[choice % changesOfRecord.length];
+    const changed = JSON.stringify({ ...JSON.parse(text), ...change });
+    cluster.objects.nodes.put(nameOf(node), {
+      ...node,
+      metadata: { ...node.metadata, annotations: { ...annotations, [RECORD_ANNOTATION]: changed } },
+    });
+    return true;
+  };
   const addForeignTaint = (at: number): boolean => {
     const node = nodeAt(at);
     if (!node || hasTaintKey(node, OUT_OF_SERVICE.key)) return false;
@@ -131,7 +162,8 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
       if (text === undefined) continue;
       const annotations = { ...node.metadata?.annotations, [RECORD_ANNOTATION]: version.record(text) };
       const { [SEAL_LABEL]: _seal, ...unsealed } = node.metadata?.labels ?? {};
-      const labels = version.seals ? node.metadata?.labels : unsealed;
+      const isChanged = nodeFacts(node, []).isForged;
+      const labels = version.seals || isChanged ? node.metadata?.labels : unsealed;
       cluster.objects.nodes.put(nameOf(node), {
         ...node,
         metadata: { ...node.metadata, ...(labels && { labels }), annotations },
@@ -192,6 +224,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     removeTaint,
     removeFence,
     removeRecord,
+    changeRecord,
     addForeignTaint,
     deleteNode,
     deploy,

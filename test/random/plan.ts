@@ -28,6 +28,7 @@ export type PlannedEvent =
       readonly machine: number;
       readonly within?: number;
     }
+  | { readonly do: 'change-record'; readonly machine: number; readonly choice: number; readonly within: number }
   | { readonly do: 'bind-pod' | 'dry-run'; readonly machine: number }
   | { readonly do: 'hold-pod'; readonly machine: number; readonly ms: number }
   | { readonly do: 'opt-out' | 'opt-in'; readonly machine: number }
@@ -226,15 +227,17 @@ const watcher = (random: SeededRandom, machine: number, until: number): Planned 
   return { at, do: random.oneOf(acts), machine, within: 2 * MINUTE };
 };
 
-/** The plan of a seed. In every sixth, a kubelet removes the record of a fence. */
+/** The plan of a seed. In every sixth, a kubelet removes or changes the record of a fence. */
 export const planFor = (seed: number): Plan => {
   const plan = watchedPlanFor(seed);
   const random = seededRandom(seed, 'kubelets');
   if (random.chance(5 / 6)) return plan;
   const machine = random.between(0, Math.min(2, plan.clouds.length) - 1);
   const at = random.between(BEGINS_AT, plan.until);
-  const removal = { at, do: 'remove-record', machine, within: 5 * MINUTE } as const;
-  return { ...plan, happenings: [...plan.happenings, removal].toSorted((a, b) => a.at - b.at) };
+  const happening: Planned = random.chance(0.5)
+    ? { at, do: 'remove-record', machine, within: 5 * MINUTE }
+    : { at, do: 'change-record', machine, choice: random.between(0, 100), within: 5 * MINUTE };
+  return { ...plan, happenings: [...plan.happenings, happening].toSorted((a, b) => a.at - b.at) };
 };
 
 /** Every second plan has people who watch, clocks that are wrong, and Leases that are late. */

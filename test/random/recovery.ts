@@ -1,7 +1,7 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
-import { NUDGE_ANNOTATION, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
+import { NUDGE_ANNOTATION } from '../../kubernetes/names.ts';
 import { nodeFacts } from '../../kubernetes/node-facts.ts';
 import { nameOf, uidOf } from './cluster-objects.ts';
 import type { Cluster } from './kubernetes.ts';
@@ -98,10 +98,12 @@ export const toLookAt = (world: World): readonly Machine[] =>
 const isKeptFor = (machine: Machine, node: V1Node | undefined): boolean =>
   isUnknown(machine) && node !== undefined && nodeFacts(node, []).record?.phase === 'fenced';
 
-/** Without its record, a fence is released only by a person. Our out-of-service taint does not stay. */
-const isRecordLost = (machine: Machine, ours: readonly string[], { refusals }: World): boolean =>
+const hasNoRecord = (node: V1Node | undefined): boolean => node !== undefined && nodeFacts(node, []).record === null;
+
+/** Without its own record, a fence is released only by a person. Our out-of-service taint does not stay. */
+const isRecordLost = (machine: Machine, ours: readonly string[], { refusals, cluster }: World): boolean =>
   refusals.get(machine.id) === 'record-lost' &&
-  !ours.includes(RECORD_ANNOTATION) &&
+  hasNoRecord(nodeOf(machine, cluster)) &&
   !ours.includes('our out-of-service taint');
 
 /** Returns what is still missing for a machine that is off. */

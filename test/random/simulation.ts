@@ -329,6 +329,8 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
         return people.removeFence(what.machine);
       case 'remove-record':
         return people.removeRecord(what.machine);
+      case 'change-record':
+        return people.changeRecord(what.machine, what.choice);
       case 'delete-node':
         return people.deleteNode(what.machine);
       case 'foreign-taint':

@@ -65,6 +65,8 @@ export const happeningInWords = (what: Planned, name: string): string => {
       return `a person removes the whole fence of ${name}`;
     case 'remove-record':
       return `the kubelet of ${name} removes the record`;
+    case 'change-record':
+      return `the kubelet of ${name} changes the record`;
     case 'delete-node':
       return `a person deletes the Node of ${name}`;
     case 'foreign-taint':
