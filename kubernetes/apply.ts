@@ -11,8 +11,9 @@ import { Refused } from '../fencing/model/errors.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/model/steps.ts';
 import { deleteAttachment, setNudge } from './attachments.ts';
 import { deleteByUid, type ApiSession, type Writer, type CallClock, type Reader } from './connection.ts';
-import { isPreconditionFailed } from './errors.ts';
-import { fencePatch, type FenceStep } from './fence-patch.ts';
+import { hasNoRoomForAnnotations, isPreconditionFailed } from './errors.ts';
+import { fencePatch, type FenceStep, liftWithoutRecord } from './fence-patch.ts';
+import type { NodePatch } from './node-patch.ts';
 import { EVENT_NAMESPACE, EVENT_REPORTER, OUT_OF_SERVICE } from './names.ts';
 import { readNode } from './node.ts';
 import { deletePod, markPodFailed } from './pods.ts';
@@ -31,6 +32,21 @@ const expectationOf = ({ name, uid, bootID, recordText }: NodeTarget): string =>
   `Node ${name} has changed since Cloudfence read it: uid ${uid}, boot ${bootID}, ` +
   `${recordText === null ? 'no fence' : 'its fence'}, and its taints`;
 
+/**
+ * Sends the patch of a Node. A kubelet can fill the annotations of its Node, so that no record can be written. Our
+ * taint is removed from such a Node without a new record.
+ */
+const sendPatch = async (writer: Writer, node: V1Node, step: FenceStep, body: NodePatch): Promise<void> => {
+  const send = (patch: NodePatch) =>
+    writer.jsonPatch(CoreV1Api, (core) => core.patchNode({ name: step.node.name, body: patch }));
+  try {
+    await send(body);
+  } catch (error) {
+    if (step.do !== 'lift-out-of-service' || !hasNoRoomForAnnotations(error)) throw error;
+    await send(liftWithoutRecord(node, step));
+  }
+};
+
 const patchFence = async (session: StepSession, step: FenceStep): Promise<StepResult> => {
   const { reader, writer, rechecks } = session;
   const { name } = step.node;
@@ -39,7 +55,7 @@ const patchFence = async (session: StepSession, step: FenceStep): Promise<StepRe
   const body = fencePatch(node, step);
   if (body === 'already') return 'already';
   try {
-    await writer.jsonPatch(CoreV1Api, (core) => core.patchNode({ name, body }));
+    await sendPatch(writer, node, step, body);
   } catch (error) {
     throw isPreconditionFailed(error) ? new Refused(expectationOf(step.node), { cause: error }) : error;
   }

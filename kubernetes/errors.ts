@@ -11,7 +11,12 @@ const status = z.object({
   kind: z.literal('Status'),
   message: z.string().default(''),
   reason: z.string().default(''),
-  details: z.object({ name: z.string().default('') }).default({ name: '' }),
+  details: z
+    .object({
+      name: z.string().default(''),
+      causes: z.array(z.object({ reason: z.string().default(''), field: z.string().default('') })).catch([]),
+    })
+    .default({ name: '', causes: [] }),
 });
 type Status = z.infer<typeof status>;
 
@@ -47,6 +52,18 @@ export const isNotFound = (error: unknown): boolean => {
 /** Returns whether a precondition or a test in the request failed. */
 export const isPreconditionFailed = (error: unknown): boolean =>
   [409, 422].includes(findApiException(error)?.code ?? 0);
+
+/**
+ * Returns whether a write failed because the annotations of its object would be longer than 256 KiB in total.
+ * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/
+ */
+export const hasNoRoomForAnnotations = (error: unknown): boolean => {
+  const exception = findApiException(error);
+  const causes = exception?.code === 422 ? statusOf(exception)?.details.causes : undefined;
+  return (
+    causes?.some(({ reason, field }) => reason === 'FieldValueTooLong' && field === 'metadata.annotations') ?? false
+  );
+};
 
 const serverMessage = (exception: ApiException<unknown>): string => {
   const serverStatus = statusOf(exception);

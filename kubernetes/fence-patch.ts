@@ -15,7 +15,7 @@ import {
   taintText,
   tombstoneText,
 } from './node-facts.ts';
-import { isSealed, sealLabel } from './record-seal.ts';
+import { brokenSeal, isSealed, sealLabel } from './record-seal.ts';
 import {
   type NodePatch,
   type TaintOf,
@@ -37,14 +37,18 @@ import {
  * together, with preconditions.
  */
 
+/** Returns whether the step removes our taint and neither reads nor writes the record. */
+const ignoresRecord = (step: FenceStep): boolean => step.do === 'lift-out-of-service' && step.record === null;
+
 /**
  * Verifies that the Node has not changed since the step was decided, so that a step never overwrites a newer record or
  * acts on a newer boot.
  * @throws Refused if it has changed
  */
-const refuseIfChanged = (node: V1Node, target: NodeTarget): void => {
+const refuseIfChanged = (node: V1Node, step: FenceStep): void => {
+  const { node: target } = step;
   if (node.metadata?.uid !== target.uid) throw new Refused(`the name ${target.name} now belongs to another Node`);
-  if (fenceAnnotation(node) !== target.recordText)
+  if (!ignoresRecord(step) && fenceAnnotation(node) !== target.recordText)
     throw new Refused(`someone else changed the fence of Node ${target.name} after Cloudfence read it`);
 };
 
@@ -154,6 +158,16 @@ const liftPatch = (node: V1Node, { node: target, record }: StepTo<'lift-out-of-s
     ? [uidPrecondition(target), ...labelPrecondition(target), ...withoutOwnTaint(node)]
     : [...testsOfTarget(node, target), ...withoutOwnTaint(node), ...putSealedRecord(node, record)];
 
+/**
+ * Returns the patch that removes our taint from a Node whose annotations have no room for the new record. The patch
+ * breaks the seal of the present record, which still says that the taint is needed.
+ */
+export const liftWithoutRecord = (node: V1Node, { node: target }: StepTo<'lift-out-of-service'>): NodePatch => [
+  ...testsOfTarget(node, target),
+  ...withoutOwnTaint(node),
+  ...putLabelOps(node, brokenSeal),
+];
+
 const labelAfterFence = (node: V1Node, tombstone: Tombstone | null): NodePatch =>
   tombstone ? putLabelOps(node, { [FENCED_LABEL]: tombstoneText(tombstone) }) : removeLabelOps(node, [FENCED_LABEL]);
 
@@ -246,7 +260,7 @@ const isDone = (node: V1Node, step: FenceStep): boolean => {
  */
 export const fencePatch = (node: V1Node, step: FenceStep): NodePatch | 'already' => {
   if (node.metadata?.uid === step.node.uid && isDone(node, step)) return 'already';
-  refuseIfChanged(node, step.node);
+  refuseIfChanged(node, step);
   if (step.do === 'mark') refuseIfLabelled(node, step.node);
   if (step.do !== 'mark' && step.do !== 'set-tombstone' && step.do !== 'note-stopping') withFence(node, step.node);
   const ended = fenceWithEndedMark(step);

@@ -162,7 +162,7 @@ const fenceOf = (
   const tombstone = tombstoneIn(label);
   const isOurRecord = hasOwnLabelOrTaint({ label, taints });
   const fence = tombstone?.fence ?? label;
-  const forged = isForged(node, recordText, fence);
+  const forged = recordText !== null && isForged(node, record);
   const isOfThisFence = fence === null || record?.fence === fence;
   return {
     taints,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
-import { type FenceRecord, parseRecord } from '../fencing/model/record.ts';
+import { type FenceRecord, parseRecord, serializeRecord } from '../fencing/model/record.ts';
 import { SEAL_LABEL } from './names.ts';
 
 /**
@@ -12,10 +12,11 @@ import { SEAL_LABEL } from './names.ts';
 const DIGEST_LENGTH = 40;
 
 /**
- * Returns the digest of a record. It leaves out the times, which only delay or report something, and the id of the
- * fence, which has a label of its own. `released` counts only as a fact: Cloudfence has removed its taint.
+ * Returns the digest of a record as `parseRecord` returns it. It leaves out the times, which only delay or report
+ * something. `released` counts only as a fact: Cloudfence has removed its taint.
  */
 const digestOf = ({
+  fence,
   phase,
   machine,
   generation,
@@ -30,27 +31,32 @@ const digestOf = ({
   recurring,
 }: FenceRecord): string => {
   const boot = [machine, generation, generationDrifts, nodeUid, bootID];
-  const sealed = [phase, ...boot, outOfService, released !== null, vouched, volumes, pods, recurring];
+  const sealed = [fence, phase, ...boot, outOfService, released !== null, vouched, volumes, pods, recurring];
   return createHash('sha256').update(JSON.stringify(sealed)).digest('hex').slice(0, DIGEST_LENGTH);
 };
 
+/**
+ * Returns the digest that a later read of this record has. The order of its fields can differ from the order in which
+ * the record is parsed.
+ */
+const sealOf = (record: FenceRecord): string => digestOf(parseRecord(serializeRecord(record)) ?? record);
+
 /** Returns the label that a patch writes next to the record. */
-export const sealLabel = (record: FenceRecord): Readonly<Record<string, string>> => ({
-  [SEAL_LABEL]: digestOf(record),
-});
+export const sealLabel = (record: FenceRecord): Readonly<Record<string, string>> => ({ [SEAL_LABEL]: sealOf(record) });
+
+/** A seal that no record matches. So the record on the Node counts as removed. */
+export const brokenSeal: Readonly<Record<string, string>> = { [SEAL_LABEL]: 'broken' };
 
 const sealOn = ({ metadata }: Pick<V1Node, 'metadata'>): string | null => metadata?.labels?.[SEAL_LABEL] ?? null;
 
 /** Returns whether the Node has the seal of this record. */
-export const isSealed = (node: V1Node, record: FenceRecord): boolean => sealOn(node) === digestOf(record);
+export const isSealed = (node: V1Node, record: FenceRecord): boolean => sealOn(node) === sealOf(record);
 
 /**
- * Returns whether someone else has changed the record of a fence. `fence` is the id in the label of the fence, or null
- * if someone has removed the label. A record without a seal is of an earlier version of Cloudfence: a kubelet cannot
- * remove the seal.
+ * Returns whether someone else has changed the record of a fence. `record` is the parsed annotation, or null if it is
+ * unreadable. A record without a seal is of an earlier version of Cloudfence: a kubelet cannot remove the seal.
  */
-export const isForged = (node: V1Node, recordText: string | null, fence: string | null): boolean => {
-  if (recordText === null || sealOn(node) === null) return false;
-  const record = parseRecord(recordText);
-  return record === null || !isSealed(node, record) || (fence !== null && record.fence !== fence);
+export const isForged = (node: V1Node, record: FenceRecord | null): boolean => {
+  const seal = sealOn(node);
+  return seal !== null && (record === null || seal !== digestOf(record));
 };

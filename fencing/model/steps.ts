@@ -44,7 +44,8 @@ export type ClusterStep =
   | { readonly do: 'park'; readonly node: NodeTarget; readonly record: FenceRecord }
   /**
    * Removes our out-of-service taint, because the machine is no longer proven off or a person releases the fence. The
-   * quarantine stays. `record` is null if the record is lost. Then only the taint is removed.
+   * quarantine stays. `record` is null if the record is lost. Then only the taint is removed. If the Node has no room
+   * for the new record, the present one is made invalid, and counts as lost.
    */
   | { readonly do: 'lift-out-of-service'; readonly node: NodeTarget; readonly record: FenceRecord | null }
   /**

@@ -135,7 +135,8 @@ const ours = ({ node }: World): readonly string[] =>
 /** Returns the record that Cloudfence wrote on the Node, or null if it was removed or changed. */
 const recordOn = ({ labels, annotations }: NodeState): FenceRecord | null => {
   const text = annotations[RECORD_ANNOTATION] ?? null;
-  return text === null || isForged({ metadata: { labels: { ...labels } } }, text, null) ? null : parseRecord(text);
+  const record = text === null ? null : parseRecord(text);
+  return isForged({ metadata: { labels: { ...labels } } }, record) ? null : record;
 };
 
 /**

@@ -2,6 +2,7 @@ import { ApiException } from '@kubernetes/client-node/dist/gen/index.js';
 import { describe, expect, it } from 'vitest';
 import { ClusterUnavailable, PermissionDenied, Refused } from '../../fencing/model/errors.ts';
 import {
+  hasNoRoomForAnnotations,
   isNotFound,
   isPreconditionFailed,
   isUnknownPath,
@@ -55,6 +56,22 @@ it.each([
   [403, false],
 ])('a code that means a failed precondition: %i', (code, hasFailed) => {
   expect(isPreconditionFailed(behind(answer(code)))).toBe(hasFailed);
+});
+
+const tooLong = { reason: 'FieldValueTooLong', field: 'metadata.annotations' };
+const invalid = (causes: unknown, code = 422) => answer(code, status({ reason: 'Invalid', details: { causes } }));
+
+it.each([
+  ['yes', behind(invalid([{ reason: 'FieldValueDuplicate', field: 'spec.taints' }, tooLong])), true],
+  ['no, another field is too long', invalid([{ ...tooLong, field: 'metadata.labels' }]), false],
+  ['no, something else is wrong with them', invalid([{ ...tooLong, reason: 'FieldValueInvalid' }]), false],
+  ['no, the code is another one', invalid([tooLong], 400), false],
+  ['no, a test of the patch failed', answer(422, status({ reason: 'Invalid' })), false],
+  ['no, the causes are unreadable', invalid(null), false],
+  ['no, the answer is not a Status', answer(422, '<h1>422</h1>'), false],
+  ['no, there is no answer', new Error('reset'), false],
+])('whether the annotations have no room for a record: %s', (_, error, isFull) => {
+  expect(hasNoRoomForAnnotations(error)).toBe(isFull);
 });
 
 describe('an error of the API server', () => {

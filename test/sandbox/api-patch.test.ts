@@ -69,6 +69,23 @@ describe('a JSON Patch', () => {
     expect(answer.body.message).toContain('taints must be unique by key and effect pair');
   });
 
+  it('cannot fill the annotations beyond their limit, and says which field is too long', () => {
+    const fill = (length: number) =>
+      api.ask('PATCH', NODE, {
+        body: [{ op: 'add', path: '/metadata/annotations', value: { full: 'é'.repeat(length) } }],
+      });
+    expect(fill(128 * 1024 - 2).status).toBe(200);
+    const answer = fill(128 * 1024 - 1);
+    expect(answer.status).toBe(422);
+    expect(answer.body.details?.causes).toEqual([
+      {
+        reason: 'FieldValueTooLong',
+        message: 'Too long: may not be more than 262144 bytes',
+        field: 'metadata.annotations',
+      },
+    ]);
+  });
+
   it('of the main resource does not change the status, and one of the status does not change the spec', () => {
     api.ask('PATCH', NODE, { body: [{ op: 'replace', path: '/status/nodeInfo/bootID', value: 'boot-2' }] });
     expect(api.ask('GET', NODE).body.status).toEqual({ nodeInfo: { bootID: 'boot-1' } });

@@ -16,6 +16,7 @@ import { credentials } from '../sandbox/ec2/ec2-world.ts';
 import { fence } from './ends.ts';
 import { type Incident, startMachine, stopMachine, stopped, UNTIL_STOPPED_MS } from './incidents.ts';
 import { freshRun, portsOver } from './ports.ts';
+import { diedAfterMark } from './walk.ts';
 
 /**
  * A machine was fenced, and came back. Its kubelet changes the record of that fence, so that the record seems to be of
@@ -110,5 +111,54 @@ describe('a changed record', () => {
     changeRecord(incident, { released: null, outOfService: 'foreign', pods: [], volumes: [], recurring: [] });
     const outcome = await fence(incident, { runId: 'second' });
     expect(outcome).toMatchObject({ outcome: 'refused', reason: { code: 'opted-out' }, steps: [] });
+  });
+});
+
+/** A machine that was started again after a run died right after the mark. */
+const markedAndBack = async (): Promise<Incident> => {
+  const incident = await diedAfterMark();
+  startMachine(incident.world, incident.scene.holder);
+  incident.world.advance(90_000);
+  return incident;
+};
+
+const annotate = (incident: Incident, annotationsAfter: (before: Readonly<Record<string, string>>) => object): void => {
+  const node = nodeOf(incident);
+  if (!node) throw new Error('no Node');
+  writerAs(incident.world, 'kubelet').change('nodes', node, ({ metadata }) => {
+    metadata.annotations = { ...metadata.annotations, ...annotationsAfter(metadata.annotations ?? {}) };
+  });
+};
+
+const bytesOf = (annotations: Readonly<Record<string, string>>): number =>
+  Buffer.byteLength(Object.entries(annotations).flat().join(''));
+
+const keysOfTaints = (incident: Incident) => (nodeOf(incident)?.spec.taints ?? []).map(({ key }) => key);
+
+describe('our taint is removed from a machine that runs', () => {
+  it('if its kubelet has filled the annotations, so that no record can be written', async () => {
+    const incident = await markedAndBack();
+    annotate(incident, (before) => ({ full: 'x'.repeat(256 * 1024 - bytesOf(before) - 'full'.length) }));
+    const outcome = await fence(incident, { runId: 'event' });
+    expect(keysOfTaints(incident)).not.toContain('node.kubernetes.io/out-of-service');
+    expect(outcome).toMatchObject({ outcome: 'refused', reason: { code: 'record-lost' } });
+    expect(outcome.steps).toMatchObject([{ step: 'lift-out-of-service', result: 'done' }]);
+  });
+
+  it('if its kubelet writes the record before each patch', async () => {
+    const incident = await markedAndBack();
+    let writes = 0;
+    const before = ({ method, path }: { readonly method: string; readonly path: string }) => {
+      if (method === 'PATCH' && path.startsWith('/api/v1/nodes/'))
+        annotate(incident, () => ({ [RECORD_ANNOTATION]: `${(writes += 1)}` }));
+      return undefined;
+    };
+    const ports = portsOver(incident.world, { api: { before } });
+    const outcome = await run(
+      freshRun(incident.world, ports, { machine: incident.scene.holder, runId: 'event' }),
+      ports,
+    );
+    expect(keysOfTaints(incident)).not.toContain('node.kubernetes.io/out-of-service');
+    expect(outcome).toMatchObject({ outcome: 'refused', reason: { code: 'record-lost' } });
   });
 });

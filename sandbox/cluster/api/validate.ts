@@ -11,6 +11,15 @@ const doubleTaint = (taint: Taint, at: number): Cause => ({
   field: `metadata.taints[${at}]`,
 });
 
+/** The most bytes of all keys and values of the annotations of an object. */
+const ANNOTATION_BYTES = 256 * 1024;
+
+const fullAnnotations = ({ metadata: { annotations = {} } }: Pick<KubeObject, 'metadata'>): readonly Cause[] => {
+  const bytes = Object.entries(annotations).reduce((sum, pair) => sum + Buffer.byteLength(pair.join('')), 0);
+  const message = `Too long: may not be more than ${ANNOTATION_BYTES} bytes`;
+  return bytes > ANNOTATION_BYTES ? [{ reason: 'FieldValueTooLong', message, field: 'metadata.annotations' }] : [];
+};
+
 const nodeFaults = (node: NodeObject): readonly Cause[] => {
   const taints = node.spec.taints ?? [];
   return taints.flatMap((taint, at) =>
@@ -55,9 +64,10 @@ const isNode = (object: Pick<KubeObject, 'kind'>): object is NodeObject => objec
 const isEvent = (object: Pick<KubeObject, 'kind'>): object is EventObject => object.kind === 'Event';
 
 export const faultsOf = (object: Resources[Resource]): readonly Cause[] => {
-  if (isNode(object)) return nodeFaults(object);
-  if (isEvent(object)) return eventFaults(object);
-  return [];
+  const faults = fullAnnotations(object);
+  if (isNode(object)) return [...faults, ...nodeFaults(object)];
+  if (isEvent(object)) return [...faults, ...eventFaults(object)];
+  return faults;
 };
 
 /** Fields that an update must not change: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ */

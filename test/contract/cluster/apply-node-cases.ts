@@ -1,4 +1,4 @@
-import { sealLabel } from '../../../kubernetes/record-seal.ts';
+import { brokenSeal, sealLabel } from '../../../kubernetes/record-seal.ts';
 import { expect, it } from 'vitest';
 import { ProofExpired, Refused } from '../../../fencing/model/errors.ts';
 import type { FenceRecord } from '../../../fencing/model/record.ts';
@@ -180,6 +180,30 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect([await apply(step), await apply(step)]).toEqual(['done', 'already']);
     expect(await taints(node)).toEqual([QUARANTINE]);
     expect((await read(node)).metadata.annotations).toEqual({ 'cloudfence.dev/fence': '{' });
+  });
+
+  it('lifts its out-of-service taint even if its record changes again and again', async () => {
+    const { node, record } = await marked();
+    const step: ClusterStep = {
+      do: 'lift-out-of-service',
+      node: { ...targetOf(node, 'as it was read'), label: record.fence },
+      record: null,
+    };
+    expect(await apply(step)).toBe('done');
+    expect(await taints(node)).toEqual([QUARANTINE]);
+  });
+
+  it('lifts its out-of-service taint even if there is no room for the record, which then counts as lost', async () => {
+    const { node, record, text } = await marked();
+    const full = 256 * 1024 - `cloudfence.dev/fence${text}full`.length;
+    await harness().admin('PATCH', `${NODES}/${node.name}`, { metadata: { annotations: { full: 'x'.repeat(full) } } });
+    const lifted: FenceRecord = { ...record, phase: 'lifted', released: '2026-11-21T10:05:00.000Z' };
+    const step: ClusterStep = { do: 'lift-out-of-service', node: targetOf(node, text), record: lifted };
+    expect(await apply(step)).toBe('done');
+    expect(await taints(node)).toEqual([QUARANTINE]);
+    const { metadata } = await read(node);
+    expect(metadata.annotations?.['cloudfence.dev/fence']).toBe(text);
+    expect(metadata.labels).toEqual({ [LABEL]: record.fence, ...brokenSeal });
   });
 
   it('lifts its out-of-service taint even if someone removed the labels, because its value is enough', async () => {
