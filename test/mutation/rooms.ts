@@ -81,11 +81,11 @@ export const rooms: readonly Room[] = [
   {
     name: 'preconditions',
     mutates: [
-      'kubernetes/{fence-patch,node-patch,apply,node,node-facts,pods,attachments,leases,suspects}.ts',
+      'kubernetes/{fence-patch,node-patch,record-seal,apply,node,node-facts,pods,attachments,leases,suspects}.ts',
       'kubernetes/{volumes,volume-facts,successors,errors}.ts',
     ],
     tests: [
-      'test/kubernetes/{node-facts,errors,volume-handle}.test.ts',
+      'test/kubernetes/{node-facts,record-seal,errors,volume-handle}.test.ts',
       'test/kubernetes/{node-patch,tolerations,attachment-name,pod-facts,rechecks,find,leases,suspects}.test.ts',
       'test/contract/cluster/sandbox.test.ts',
       'test/kubernetes/{endless,fewer-reads,trouble,empty-answer}.test.ts',
