@@ -153,7 +153,7 @@ const unreachableForMs = (view: View, node: NodeFacts, record: FenceRecord): num
 export const releaseReturned: Rule = (view) => {
   const { node } = view.cluster;
   const record = node?.record;
-  if (!node || !record || (view.machine.power !== 'running' && view.machine.power !== 'starting')) return null;
+  if (!node || !record || !hasStarted(view)) return null;
   if (view.machine.power === 'running' && unreachableForMs(view, node, record) >= timing.unreachable) return null;
   if (!namesOnlyThisMachine(node, view.machine, view.identityRules)) return null;
   const missing = missingForReturn(view, node, record);
@@ -167,9 +167,19 @@ export const isFenced = (node: NodeFacts): boolean =>
 
 export const isFencedWithoutRecord = (node: NodeFacts): boolean => isFenced(node) && node.record === null;
 
-/** Returns a substitute for a lost or unreadable record, which is sufficient for a release on a person's statement. */
+/** Returns whether the cloud says that the boot that was fenced has ended, because the machine runs or starts. */
+const hasStarted = ({ machine: { power } }: View): boolean => power === 'running' || power === 'starting';
+
+/** A boot that has ended, and that nothing names any more. No Node shows it. */
+const unknownBoot = { bootID: '', generation: null } as const;
+
+/**
+ * Returns a substitute for a lost or unreadable record, which is sufficient for a release on a person's statement. If
+ * the process of that person dies, later runs end the release of a machine that has started since.
+ */
 const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
   ...newRecord(view, node),
+  ...(hasStarted(view) && unknownBoot),
   // A record counts only if the label names the same fence.
   ...(node.label !== null && { fence: node.tombstone?.fence ?? node.label }),
   outOfService: node.taints.ours ? 'ours' : 'unsupported',
@@ -210,10 +220,9 @@ export const acceptedByPerson: Rule = (view) => {
       { do: 'lift-out-of-service', node: targetNode(node), record: { ...record, phase: 'releasing', released } },
       reason,
     );
-  const hasStarted = view.machine.power === 'running' || view.machine.power === 'starting';
   // Another boot on the Node is not sufficient: the Node may belong to another machine by now, and that machine must
   // not be fenced.
-  const tombstone = hasStarted ? null : fenceInBoot(record.fence, node, view.machine);
+  const tombstone = hasStarted(view) ? null : fenceInBoot(record.fence, node, view.machine);
   return endQuarantine(view, node, record, tombstone);
 };
 

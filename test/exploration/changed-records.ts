@@ -102,6 +102,13 @@ export const changedRecords: readonly Scenario[] = [
     changed(() => ({ fence: 'another' })),
   ),
   after(
+    'park',
+    'phase-and-accepted',
+    'the phase `releasing`. The machine is started and stopped again, and a person ends the fence on their word.',
+    { starts: 1, stops: 1, accepts: 1 },
+    changed(() => ({ phase: 'releasing' })),
+  ),
+  after(
     'mark',
     'statement',
     'a statement by a person. The machine is started and hibernated.',

@@ -68,10 +68,7 @@ export const variants: readonly Variant[] = [
   edited(
     'a release does not check whether the machine runs',
     'fencing/rules/release.ts',
-    [
-      "if (!node || !record || (view.machine.power !== 'running' && view.machine.power !== 'starting')) return null;",
-      'if (!node || !record) return null;',
-    ],
+    ['if (!node || !record || !hasStarted(view)) return null;', 'if (!node || !record) return null;'],
     'restart',
     'recovery',
   ),
@@ -386,15 +383,22 @@ export const variants: readonly Variant[] = [
   edited(
     'a release with --accept leaves no tombstone',
     'fencing/rules/release.ts',
-    ['hasStarted ? null : fenceInBoot(record.fence, node, view.machine)', 'hasStarted ? null : null'],
+    ['hasStarted(view) ? null : fenceInBoot(record.fence, node, view.machine)', 'hasStarted(view) ? null : null'],
     'accepted',
     'removed-stays-removed',
   ),
   edited(
     'a release with --accept leaves a tombstone although the machine starts',
     'fencing/rules/release.ts',
-    [" || view.machine.power === 'starting';\n  // Another", ';\n  // Another'],
+    ['hasStarted(view) ? null : fenceInBoot', "view.machine.power === 'running' ? null : fenceInBoot"],
     'left-parked-and-accepted',
+    'recovery',
+  ),
+  edited(
+    'a release with --accept names the present boot if the record is lost, although the machine has started',
+    'fencing/rules/release.ts',
+    ['  ...(hasStarted(view) && unknownBoot),\n', ''],
+    'left-parked-with-another-phase-and-accepted',
     'recovery',
   ),
   without('mark', 'stop', 'mark-first'),

@@ -647,3 +647,36 @@ describe('a release by hand', () => {
     });
   });
 });
+
+describe('the substitute for a lost record that a person’s release writes', () => {
+  const lost = node({ bootID: 'boot-b', label: 'run.1', taints: PARKED });
+  const writtenFor = (power: Power): FenceRecord | null => {
+    const given = returned({ node: lost }, { machine: machine({ power, generation: 'boot-2' }) });
+    const decision = decide({ ...given, request: { ...given.request, intent: 'release', accepted: 'checked' } });
+    return decision.do === 'step' && decision.step.do === 'lift-out-of-service' ? decision.step.record : null;
+  };
+
+  it.each<[Power, Pick<FenceRecord, 'bootID' | 'generation'>]>([
+    ['running', { bootID: '', generation: null }],
+    ['starting', { bootID: '', generation: null }],
+    ['off', { bootID: 'boot-b', generation: 'boot-2' }],
+    ['missing', { bootID: 'boot-b', generation: 'boot-2' }],
+    ['unknown', { bootID: 'boot-b', generation: 'boot-2' }],
+  ])('names the boot that the Node shows, unless that boot has begun since: %s', (power, boot) => {
+    expect(writtenFor(power)).toMatchObject({ fence: 'run.1', phase: 'releasing', ...boot });
+  });
+
+  const interrupted = (change: Partial<View> = {}): View => {
+    const written = { ...record(), ...writtenFor('running'), released: ago(700_000) };
+    return returned({ node: { ...lost, record: written }, lease: ago(1_000) }, change);
+  };
+
+  it('lets a later run end that release if the person’s process dies', () => {
+    expect(said(interrupted())).toBe('release-node');
+  });
+
+  it('does not prevent the fence of the next stop', () => {
+    const { node: back } = interrupted().cluster;
+    expect(said(view({ machine: machine({ generation: 'boot-2' }), cluster: cluster({ node: back }) }))).toBe('mark');
+  });
+});

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { plainPlanFor, watchedPlanFor, type Plan } from './plan.ts';
+import { plainPlanFor, planFor, watchedPlanFor, type Plan } from './plan.ts';
 import { failureOf } from './shrink.ts';
 import { play } from './simulation.ts';
 
@@ -117,4 +117,9 @@ test('a removal counts although the fence ends at that moment (seed 80051197)', 
 // Before that command had ended, a sweep marked the Node again.
 test('a fence that a person is releasing does not begin again (seed 110062515)', async () => {
   expect(failureOf(await play(watchedPlanFor(110_062_515)))).toBeNull();
+});
+
+// A kubelet removed the record, and a person's `release --accept` ended before it had removed the quarantine.
+test('a release of a lost record is ended by later runs if the command dies (seed 900132562)', async () => {
+  expect(failureOf(await play(planFor(900_132_562)))).toBeNull();
 });
