@@ -103,11 +103,6 @@ describe('the patch that marks a Node on which something is already there', () =
   it('is not created if someone has changed the label meanwhile', () => {
     const labelled = node([], {}, { 'cloudfence.node-restriction.kubernetes.io/fenced': 'fence-0_removed_0' });
     expect(() => fencePatch(labelled, mark)).toThrow('someone else labelled Node n1');
-    const lift = { do: 'lift-out-of-service', node: mark.node, record: null } as const;
-    expect(fencePatch({ ...labelled, spec: { taints: [{ ...OUT, value: OWN_VALUE }] } }, lift)).toContainEqual({
-      op: 'remove',
-      path: '/spec/taints/0',
-    });
     const seen = { ...mark, node: { ...mark.node, label: 'fence-0_removed_0' } };
     expect(fencePatch(labelled, seen)).toContainEqual({ op: 'test', path: LABEL_PATH, value: 'fence-0_removed_0' });
   });

@@ -233,6 +233,15 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect(await taints(node)).toEqual([OURS, QUARANTINE]);
   });
 
+  it('does not lift the taint of a later fence if the first had neither a label nor a record', async () => {
+    const { node, record } = await marked();
+    const seen = { ...targetOf(node), label: null };
+    const step: ClusterStep = { do: 'lift-out-of-service', node: seen, record: null };
+    await expect(apply(step)).rejects.toThrow(`someone else labelled Node ${node.name}`);
+    expect(await taints(node)).toEqual([OURS, QUARANTINE]);
+    expect((await read(node)).metadata.labels?.[LABEL]).toBe(record.fence);
+  });
+
   it('parks a Node with only the quarantine', async () => {
     const { node, record, text } = await marked({ taints: [FOREIGN] });
     const parked: FenceRecord = { ...record, phase: 'fenced', released: '2026-11-21T10:05:00.000Z' };
