@@ -46,9 +46,12 @@ const releasedByPerson = (node: NodeFacts, { machine }: View): FenceRecord | nul
     ? node.record
     : null;
 
-/** Returns whether everything of the fence is there except for its record, which a kubelet can remove. */
-const lacksOnlyRecord = (fence: FenceRecord, node: NodeFacts): boolean =>
-  node.label === fence.fence && !lacksTaint(fence, node);
+/**
+ * Returns whether everything of a fence is there except for its record, which a kubelet can remove. It may be a later
+ * fence than the one that this run remembers.
+ */
+const lacksOnlyRecord = (remembered: FenceRecord, node: NodeFacts): boolean =>
+  node.label !== null && node.tombstone === null && !lacksTaint(remembered, node);
 
 /** Returns a reason if a fence of this boot is gone, or is being released without another boot. */
 const fenceMissing = (view: View, node: NodeFacts): Reason | null => {

@@ -159,7 +159,15 @@ describe('what someone else removed from a fence', () => {
     expect(without({ taints: parked }, record({ outOfService: 'unsupported' }))).toBe('mark');
     expect(without({ taints: parked })).toBe('set-tombstone');
     expect(without({ taints: { outOfService: true, ours: true, quarantine: false } })).toBe('set-tombstone');
-    expect(without({ label: 'run.2' })).toBe('set-tombstone');
+    expect(without({ label: null })).toBe('set-tombstone');
+    expect(without({ label: 'run.1_removed_0', tombstone: { fence: 'run.1', boot: 'of an earlier boot' } })).toBe(
+      'set-tombstone',
+    );
+  });
+
+  it('is not a fence that another run has replaced, even if a kubelet has removed the record of the later one', () => {
+    const later = marked({}, { label: 'run.2', record: null, recordText: null });
+    expect(said(at(later, { remembered: record() }))).toBe('mark');
   });
 
   it('is a record that a kubelet has changed, and only then the text does not matter', () => {
