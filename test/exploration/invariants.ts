@@ -2,9 +2,19 @@ import type { Policy } from '../../fencing/model/policy.ts';
 import { type Step, stepProperties } from '../../fencing/model/steps.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import { FENCED_LABEL, OPT_OUT_LABEL, QUARANTINE } from '../../kubernetes/names.ts';
+import type { Scenario } from './explore.ts';
 import { BY_HAND } from './surroundings.ts';
 import { bootIdOf, isTaintedByUs } from './facts.ts';
-import { type Assumption, isAskedOfEarlierNode, isGone, isVouchedFor, type NodeState, type World } from './world.ts';
+import {
+  type Assumption,
+  isAskedOfEarlierNode,
+  isGone,
+  isVouchedFor,
+  longAgo,
+  type NodeState,
+  PROOF_TICKS,
+  type World,
+} from './world.ts';
 
 /** What must hold in every state of every schedule, by its name. */
 const invariants = {
@@ -17,10 +27,13 @@ const invariants = {
   'nothing-of-another-boot': 'no step takes effect on a Node, or in a boot, for which it was not decided',
   'release-after-return':
     'a release removes only the fence for which it was decided, and only once the Node shows another boot',
-  'no-live-node-deleted': 'Cloudfence deletes only the Node of a machine that is terminated',
+  'no-live-node-deleted':
+    'Cloudfence deletes only the Node of a machine that is terminated, unless `policy.deleteNode` is `always`',
   'power-off-by-policy': 'Cloudfence powers a machine off only if the policy allows it',
   'unclaimed-power-off': 'Cloudfence powers no machine off while another Node may be its own',
   'reachable-stays-on': 'no machine is powered off whose kubelet reaches the API server',
+  'detach-by-policy': 'Cloudfence detaches no disk if `policy.detach` is `never`',
+  'own-disk': 'Cloudfence detaches only the disk of the machine that it fences, and only from that machine',
   'mark-first': 'no pod is deleted from a Node that is not in quarantine',
   'removed-stays-removed':
     'a taint that a person removed does not come back in that boot, and the fence does not continue',
@@ -39,9 +52,6 @@ export const meanings = {
     'when nothing fails any more, fresh runs complete every fence and release every Node of a machine that runs',
 } as const;
 export type Broken = keyof typeof meanings;
-
-/** How long a proof allows a call (ticks). */
-export const PROOF_TICKS = 2;
 
 /**
  * Returns whether the disk was taken from the machine while its guest wrote to it. Whoever states that a machine is off
@@ -131,12 +141,8 @@ const isAfterRemoval = (step: Step, { removed, node, machine }: World, { transit
   [null, machine.boot].includes(removed.start) &&
   (step.do === 'mark' || removed.age > PROOF_TICKS + transit);
 
-/** How long a run may use what it has read of the cluster (ticks). */
-const CLUSTER_TICKS = 2;
-
 /** Returns whether a call that was sent before a person intervened may still take effect. */
-const isLong = (age: number | null, { transit }: Assumption): boolean =>
-  age !== null && age > CLUSTER_TICKS + PROOF_TICKS + transit;
+const isLong = (age: number | null, assumption: Assumption): boolean => age !== null && age >= longAgo(assumption);
 
 const begins = (step: Step): boolean => step.do === 'power-off' || (step.do === 'mark' && step.addOutOfService);
 
@@ -216,17 +222,21 @@ const deletesUnmarked = (step: Step, { node, removed, word }: World): boolean =>
 export const brokenBy = (
   step: Step,
   world: World,
-  { assumption, policy }: { readonly assumption: Assumption; readonly policy: Policy },
+  { assumption, policy, cloud }: Pick<Scenario, 'assumption' | 'policy' | 'cloud'>,
 ): Invariant | null => {
   const forbidden = forbiddenBy(step, world, assumption);
   if (forbidden) return forbidden;
   if (step.do === 'power-off') return powersOffWrongly(world, assumption, policy);
   if (stepProperties[step.do].destructive && isWithoutProof(world, assumption)) return 'act-under-proof';
   if (stepProperties[step.do].destructive && isWithoutWord(world, assumption, policy)) return 'act-under-word';
+  if (step.do === 'detach-disk' && policy.detach === 'never') return 'detach-by-policy';
+  if (step.do === 'detach-disk' && !(step.from.machine === cloud.machine && step.disk === cloud.disk))
+    return 'own-disk';
   if (isOfAnotherBoot(step, world)) return 'nothing-of-another-boot';
   if (deletesUnmarked(step, world)) return 'mark-first';
   if (liftsTooEarly(step, world)) return 'lift-after-start';
   if (releasesTooMuch(step, world)) return 'release-after-return';
-  if (step.do === 'delete-node' && isOfLiveMachine(world)) return 'no-live-node-deleted';
+  if (step.do === 'delete-node' && policy.deleteNode !== 'always' && isOfLiveMachine(world))
+    return 'no-live-node-deleted';
   return isAfterRemoval(step, world, assumption) ? 'removed-stays-removed' : null;
 };

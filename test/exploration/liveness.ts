@@ -162,6 +162,17 @@ const leftBehind = (world: World): readonly string[] => {
   return waits || (recordRemoved && record === null) ? ours(world).filter((what) => what === OUR_TAINT) : ours(world);
 };
 
+/**
+ * Returns whether a person has the last word. One who opts a Node out has it about this Node, and one who removes a
+ * fence about the boot that the Node shows then, or, if the whole fence is gone, about the present start.
+ */
+const isLeftToPerson = ({ removed, optedOut, node, machine }: World): boolean => {
+  if (optedOut !== null) return true;
+  if (removed === null) return false;
+  const isOfPresentStart = removed.start === null || removed.start === machine.boot;
+  return isOfPresentStart && (node === null || removed.boot === null || removed.boot === node.boot);
+};
+
 /** Returns what is still missing in a world that has recovered, or null. */
 export const missingIn = (world: World): string | null => {
   const { node, machine, pod, neighbor, attachment, disk } = world;
@@ -172,8 +183,7 @@ export const missingIn = (world: World): string | null => {
     return left.length > 0 ? `the machine runs, and its Node still has ${left.join(', ')}` : null;
   }
   if (node && isTaintedByUs(node)) return `${OUR_TAINT} stays although everything is free`;
-  // A person who removes a fence has the last word about this boot, and one who opts a Node out about this Node.
-  if (world.removed !== null || world.optedOut !== null) return null;
+  if (isLeftToPerson(world)) return null;
   // Nothing proves that a machine is off if its memory is kept.
   if (machine.hibernates || !isKnown) return null;
   if (isGone(world) && node && ours(world).length > 0 && !mayStay(world, node))

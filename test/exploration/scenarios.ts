@@ -1,12 +1,12 @@
-import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { CSI_NODE_IDS, OPT_OUT_LABEL } from '../../kubernetes/names.ts';
 import { ANOTHER_ID, azureDrifting, azureManaged, ec2, gce } from './clouds.ts';
 import type { Scenario } from './explore.ts';
 import type { Story } from './story.ts';
 import { OLDEST_TICKS } from './time.ts';
 import { changedRecords } from './changed-records.ts';
+import { powersOff, withPolicies } from './policies.ts';
 import { acceptsVouching, assumed, scenario, type Special } from './scenario.ts';
-import { type Assumption, type Budget, healthy, LONG_AGO_TICKS, type World } from './world.ts';
+import { type Assumption, type Budget, healthy, longAgo, type World } from './world.ts';
 
 /** A world in which another machine boots on the Node, with the next pod of the database. */
 const usedByAnother: World = ((world: World) => ({
@@ -21,8 +21,6 @@ const datedLongAgo = ({ machine, lease }: World): Partial<World> => ({
   machine: { ...machine, offFor: null },
   lease: { ...lease, age: OLDEST_TICKS },
 });
-
-const powersOff: Policy = { ...defaultPolicy, unreachable: 'power-off' };
 
 /** What happens to the machine. */
 const machines: readonly Scenario[] = [
@@ -123,18 +121,6 @@ const people: readonly Scenario[] = [
     foreignTaints: 1,
   }),
   scenario('cap', 'The machine is stopped while the cap is reached.', { stops: 1 }, { but: { cap: 'reached' } }),
-  scenario(
-    'power-off',
-    'The kubelet is cut off, and the policy is to power the machine off.',
-    { cuts: 1 },
-    { policy: powersOff },
-  ),
-  scenario(
-    'power-off-and-guards',
-    'The policy is to power the machine off, the cap is reached, and a person pauses Cloudfence or opts the Node out.',
-    { cuts: 1, pauses: 1, optOuts: 1 },
-    { policy: powersOff, but: { cap: 'reached' } },
-  ),
 ];
 
 /** Another machine runs under the name of the Node, and a hint about the former machine comes late. */
@@ -197,16 +183,6 @@ const deletedNodes: readonly Scenario[] = [
   ),
 ];
 
-/** Another Node may belong to the machine. */
-const claimedMachines: readonly Scenario[] = [
-  scenario(
-    'power-off-and-claim',
-    'The kubelet is cut off, the policy is to power the machine off, and another Node registers that may be its own.',
-    { cuts: 1, claims: 1 },
-    { policy: powersOff },
-  ),
-];
-
 /** A dead run has left a fence in a certain phase. */
 const leftFences: readonly Scenario[] = [
   scenario(
@@ -220,6 +196,15 @@ const leftFences: readonly Scenario[] = [
     'A Node is parked. The machine is started and stopped again.',
     { starts: 1, stops: 1 },
     { from: 'park' },
+  ),
+  scenario(
+    'left-parked-and-renewed',
+    'A Node is parked while it is still Ready. The machine is started, and its kubelet renews its Lease at any time.',
+    { starts: 1, renewals: 1 },
+    {
+      from: 'park',
+      but: ({ node, lease }) => ({ node: node && { ...node, ready: true }, lease: { ...lease, age: 0 } }),
+    },
   ),
   scenario(
     'left-parked-and-replaced',
@@ -631,7 +616,7 @@ export const larger: readonly Scenario[] = [
     'power-off-and-reconnect',
     'The kubelet is cut off and may reach the API server again, and the policy is to power the machine off.',
     { cuts: 1 },
-    { policy: powersOff, but: { readyFor: LONG_AGO_TICKS } },
+    { policy: powersOff, but: { readyFor: longAgo(assumed) } },
   ),
   ...vouchedElsewhere,
   scenario(
@@ -666,7 +651,7 @@ export const scenarios: readonly Scenario[] = [
   ...deletedNodes,
   ...laterOnClouds,
   ...afterTheMark,
-  ...claimedMachines,
+  ...withPolicies,
   ...people,
   ...accepted,
   ...vouched,

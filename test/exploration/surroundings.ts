@@ -331,6 +331,9 @@ const isMarked = (node: NodeState | null): boolean => node?.taints.some(({ key }
 
 export const BY_HAND = { ...OUT_OF_SERVICE, value: 'by-hand' };
 
+/** Returns the start to which a removal is limited. Null if nobody can know it, because the cloud is asked elsewhere. */
+const startIn = ({ asked, machine: { boot } }: World): number | null => (asked === 'about it' ? boot : null);
+
 const people: readonly Event[] = [
   {
     says: 'a person deletes the Node',
@@ -348,7 +351,7 @@ const people: readonly Event[] = [
       return (
         after && {
           ...withNode(after, { taints }),
-          removed: after.node && { boot: after.node.boot, start: null, age: 0 },
+          removed: after.node && { boot: after.node.boot, start: startIn(after), age: 0 },
         }
       );
     },
@@ -376,7 +379,7 @@ const people: readonly Event[] = [
               labels: without(after.node.labels, [FENCED_LABEL, TAINT_LABEL, SEAL_LABEL]),
               annotations: without(after.node.annotations, [RECORD_ANNOTATION]),
             }),
-            removed: { boot: null, start: null, age: 0 },
+            removed: { boot: null, start: after.machine.boot, age: 0 },
           }
         : null;
     },

@@ -132,7 +132,7 @@ export const variants: readonly Variant[] = [
     'a release does not wait for another boot',
     'fencing/rules/release.ts',
     ['  if (node.bootID === record.bootID) return', '  if (node.bootID === record.node) return'],
-    'restart-and-renewal',
+    'left-parked-and-renewed',
     'release-after-return',
   ),
   edited(
@@ -370,7 +370,7 @@ export const variants: readonly Variant[] = [
     'the age of a survey counts from its answer',
     'fencing/loop/reduce.ts',
     ['requestedAt: result.requestedAt.mono }', 'requestedAt: now.mono }'],
-    'slow-survey',
+    'slow-survey-soon',
     'unclaimed-power-off',
   ),
   edited(
@@ -401,12 +401,31 @@ export const variants: readonly Variant[] = [
     'left-parked-with-another-phase-and-accepted',
     'recovery',
   ),
+  together(
+    'a removal by hand counts for each later boot',
+    [
+      removed([
+        'node.tombstone && isOfThisBoot(node.tombstone, node, view.machine)',
+        'node.tombstone && !Number.isNaN(0 * isOfThisBoot.length)',
+      ]),
+      withoutRule('removeTombstone'),
+    ],
+    'left-taken-back',
+    'recovery',
+  ),
+  edited(
+    'a disk is detached although the policy is never to detach',
+    'fencing/rules/volumes.ts',
+    ["  if (view.policy.detach === 'never') return null;\n", ''],
+    'never-detached',
+    'detach-by-policy',
+  ),
   without('mark', 'stop', 'mark-first'),
   edited(
     'a Node that is Ready counts as unreachable',
     'fencing/rules/running.ts',
     ["node.ready === 'True' ? 0 : now.wall", 'now.wall'],
-    'power-off-and-reconnect',
+    'power-off-and-reconnect-soon',
     'reachable-stays-on',
   ),
   without('vouchingRefused', 'vouched-and-refused', 'act-under-word'),

@@ -175,10 +175,14 @@ const older = (age: number): number => Math.min(age + 1, OLDEST_TICKS);
 /** Returns whether the cloud says off, or may still say so. */
 const mayShowOff = (world: World): boolean => world.machine.power === 'off' || isGone(world) || world.wasOff !== null;
 
-/** By then, no call is under way that left before a person intervened. */
-export const LONG_AGO_TICKS = 6;
+/** How long a proof allows a call (ticks). */
+export const PROOF_TICKS = 2;
 
-const sinceIntervention = (age: number): number => Math.min(age + 1, LONG_AGO_TICKS);
+/** How long a run may use what it has read of the cluster (ticks). */
+const CLUSTER_TICKS = 2;
+
+/** By then (ticks), no call is under way that left before a person intervened. */
+export const longAgo = ({ transit }: Pick<Assumption, 'transit'>): number => CLUSTER_TICKS + PROOF_TICKS + transit + 1;
 
 /**
  * If the cloud does not know the machine, only the silence of its kubelet shows that it is gone. So in that case, a
@@ -191,8 +195,10 @@ export const renewedIfNeeded = (world: World): World =>
     : world;
 
 /** Returns the world one tick later. */
-export const tickLater = (world: World, { staleness, bootToMount }: Assumption): World => {
+export const tickLater = (world: World, assumption: Assumption): World => {
+  const { staleness, bootToMount } = assumption;
   const { machine, wasOff, lease } = world;
+  const sinceIntervention = (age: number): number => Math.min(age + 1, longAgo(assumption));
   return renewedIfNeeded({
     ...world,
     machine: {

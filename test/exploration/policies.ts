@@ -1,0 +1,76 @@
+import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
+import type { Scenario } from './explore.ts';
+import { assumed, scenario } from './scenario.ts';
+import { OUT_OF_SERVICE } from '../../kubernetes/names.ts';
+import { OLDEST_TICKS } from './time.ts';
+import { longAgo } from './world.ts';
+
+/** Worlds with another policy than the default. */
+
+export const powersOff: Policy = { ...defaultPolicy, unreachable: 'power-off' };
+
+export const withPolicies: readonly Scenario[] = [
+  scenario(
+    'power-off',
+    'The kubelet is cut off, and the policy is to power the machine off.',
+    { cuts: 1 },
+    { policy: powersOff },
+  ),
+  scenario(
+    'power-off-and-guards',
+    'The policy is to power the machine off, the cap is reached, and a person pauses Cloudfence or opts the Node out.',
+    { cuts: 1, pauses: 1, optOuts: 1 },
+    { policy: powersOff, but: { cap: 'reached' } },
+  ),
+  scenario(
+    'power-off-and-claim',
+    'The kubelet is cut off, the policy is to power the machine off, and another Node registers that may be its own.',
+    { cuts: 1, claims: 1 },
+    { policy: powersOff },
+  ),
+  scenario(
+    'power-off-and-reconnect-soon',
+    'The kubelet is cut off and may reach the API server again, the policy is to power the machine off, and at most 9 s pass.',
+    { cuts: 1 },
+    { policy: powersOff, but: { readyFor: longAgo(assumed), ticksLeft: 9 } },
+  ),
+  scenario(
+    'slow-survey-soon',
+    'The kubelet is cut off, the policy is to power the machine off, another Node registers that may be its own, the survey of all Nodes takes time, and at most 8 s pass.',
+    { claims: 1 },
+    {
+      policy: powersOff,
+      slow: new Set(['survey-connectivity']),
+      but: ({ node, lease }) => ({
+        connected: false,
+        node: node && { ...node, ready: false },
+        lease: { ...lease, age: OLDEST_TICKS },
+        ticksLeft: 8,
+      }),
+    },
+  ),
+  scenario(
+    'node-always-deleted',
+    'The machine is stopped and started again, and the policy is to delete the Node of each machine that is off.',
+    { stops: 1, starts: 1 },
+    { policy: { ...defaultPolicy, deleteNode: 'always' } },
+  ),
+  scenario(
+    'never-detached',
+    'The machine is stopped, and the policy is to detach no disk.',
+    { stops: 1 },
+    { policy: { ...defaultPolicy, detach: 'never' } },
+  ),
+  scenario(
+    'left-taken-back',
+    'A run died right after the mark, and a person removed our taint. The machine is started and stopped again.',
+    { starts: 1, stops: 1 },
+    {
+      from: 'mark',
+      but: ({ node, machine }) => ({
+        node: node && { ...node, taints: node.taints.filter(({ key }) => key !== OUT_OF_SERVICE.key) },
+        removed: node && { boot: node.boot, start: machine.boot, age: longAgo(assumed) },
+      }),
+    },
+  ),
+];
