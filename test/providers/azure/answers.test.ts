@@ -13,6 +13,8 @@ const INSTANCE = `${prefix}/virtualmachinescalesets/pool/virtualmachines/3`;
 const DISK = `${prefix}/disks/pvc-1`;
 const OS_DISK = `${prefix}/disks/os`;
 
+const OTHER_SUBSCRIPTION = '22222222-2222-4222-8222-222222222222';
+
 let standIn: StandIn | undefined;
 afterEach(() => standIn?.close());
 
@@ -230,6 +232,14 @@ describe('an instance of a scale set that ARM does not find', () => {
 
   it.each([
     ['of another set', listed(`${set.replace('Pool', 'Other')}/1`)],
+    [
+      'of a set of that name in another group',
+      listed(`${set.replace(/resourcegroups\/[^/]+/i, 'resourceGroups/other')}/1`),
+    ],
+    [
+      'of a set of that name in another subscription',
+      listed(`${set.replace(subscription.toLowerCase(), OTHER_SUBSCRIPTION)}/1`),
+    ],
     ['of standalone machines', listed(`${prefix}/virtualMachines/a`)],
     ['of entries without an ID', { body: { value: [{}] } }],
     ['with an entry of another set', listed(`${set}/1`, `${set.replace('Pool', 'Other')}/2`)],
@@ -272,5 +282,15 @@ describe('the disk of a machine that is gone', () => {
     expect(await (await cloudAnswering(failure('ResourceNotFound'), answer)).witness(VM, [DISK], patient())).toBe(
       witness,
     );
+  });
+
+  it.each([
+    ['is free', disk({ diskState: 'Unattached' }), [{ disk: DISK, by: [] }]],
+    ['is held without a named holder', disk({ diskState: 'Reserved' }), []],
+    ['names an unreadable holder', disk({ diskState: 'Attached' }, { managedBy: 'somebody' }), []],
+    ['is free and held', disk({ diskState: 'Unattached' }, { managedBy: VM }), []],
+  ])('has holders only if it shows them: %s', async (_, answer, holders) => {
+    const cloud = await cloudAnswering(failure('ResourceNotFound'), answer);
+    expect(await cloud.holders?.([{ driver: 'disk.csi.azure.com', handle: DISK }], patient())).toEqual(holders);
   });
 });

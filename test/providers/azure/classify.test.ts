@@ -56,6 +56,15 @@ describe('what an answer of ARM proves', () => {
     },
   );
 
+  it.each(['HibernationState/Hibernating', 'HibernationState/SomethingNew', 'hibernationstate/'])(
+    'any word about hibernation (%s) makes the machine suspended, because only a plain deallocation has none',
+    (code) => {
+      expect(classifyPower(said(['PowerState/deallocated', code], 'Succeeded', { osDiskState: 'Reserved' }))).toBe(
+        'suspended',
+      );
+    },
+  );
+
   it.each(['PowerState/stopped', 'PowerState/deallocated'])(
     'a sign of hibernation makes %s suspended, even if the machine cannot hibernate',
     (code) => {

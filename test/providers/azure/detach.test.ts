@@ -249,6 +249,24 @@ describe('a detach', () => {
     expect(disksOf(world, machine).map(({ id }) => id)).not.toContain(disk);
   });
 
+  it('that is rejected is no success if its disk cannot be read afterwards', async () => {
+    const { world, target, disk } = withDisk();
+    addFault(world.parts.azure, { call: POST, mishap: { kind: 'error', code: 'InvalidParameter', status: 400 } });
+    const inner = inProcessClient(world);
+    let isRejected = false;
+    const httpClient: typeof inner = {
+      sendRequest: async (request) => {
+        if (isRejected)
+          addFault(world.parts.azure, { mishap: { kind: 'error', code: 'AuthorizationFailed', status: 403 } });
+        isRejected ||= request.method === 'POST';
+        return inner.sendRequest(request);
+      },
+    };
+    const detached = cloudOf(world, clientsOf(world, { httpClient })).detach(target, disk, 'plain', granted, patient());
+    await expect(detached).rejects.toBeInstanceOf(PermissionDenied);
+    expect(held(world, disk)).toBe(true);
+  });
+
   it.each([
     ['by force from an instance of a scale set: what it may refuse', 'Pool', 'forced', true],
     ['from an instance of a scale set', 'Pool', 'plain', false],

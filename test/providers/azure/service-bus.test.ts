@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { PermissionDenied } from '../../../fencing/model/errors.ts';
+import { CloudfenceError, PermissionDenied } from '../../../fencing/model/errors.ts';
 import { createSender, type SendMessage } from '../../../providers/azure/rest.ts';
 import { credential } from '../../sandbox/azure/azure-world.ts';
 import { openStandIn, type Answered, type Request, type StandIn } from '../stand-in.ts';
@@ -7,6 +7,8 @@ import { openStandIn, type Answered, type Request, type StandIn } from '../stand
 /** The part of the protocol of a queue that sending needs. */
 const taken: object[] = [];
 const take = ({ method, url, headers, body }: Request): Answered => {
+  const answered = /^\/answers-(\d+)\/messages$/.exec(url)?.[1];
+  if (answered !== undefined) return { status: Number(answered) };
   if (url !== '/events/messages') return { status: 401 };
   const { brokerproperties = null, reason = null } = headers;
   taken.push({ method, text: String(body), brokerproperties, reason });
@@ -34,6 +36,19 @@ it('a text is sent with its earliest delivery time, and its properties are quote
     { method: 'POST', text: 'nonsense', brokerproperties: null, reason: `"not 'JSON': ?mlaut?in line 2"` },
   ]);
 });
+
+it.each([200, 201])('a message is sent if the queue answers with the status %i', async (status) => {
+  await expect(send(`answers-${status}`, { text: '', notBefore: null, properties: {} })).resolves.toBeUndefined();
+});
+
+it.each([202, 204, 302, 304, 400, 404])(
+  'a message is not sent if something answers with the status %i, because no queue has stored it',
+  async (status) => {
+    await expect(send(`answers-${status}`, { text: '', notBefore: null, properties: {} })).rejects.toBeInstanceOf(
+      CloudfenceError,
+    );
+  },
+);
 
 it('a missing permission is reported by its name', async () => {
   await expect(send('others', { text: '', notBefore: null, properties: {} })).rejects.toThrow(PermissionDenied);
