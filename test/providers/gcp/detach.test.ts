@@ -10,7 +10,16 @@ import {
   type Instance,
   type SimulationSettings,
 } from '../../../sandbox/gce/state.ts';
-import { MINUTE, clientsOf, cloudOf, freshClientsOf, gceWorld, patient } from '../../sandbox/gce/gce-world.ts';
+import {
+  MINUTE,
+  clientsOf,
+  cloudOf,
+  freshClientsOf,
+  gceWorld,
+  patient,
+  place,
+  zone,
+} from '../../sandbox/gce/gce-world.ts';
 import { granted, grantedUntil } from '../../permits.ts';
 
 const stopped: Partial<Instance> = { status: 'TERMINATED', guest: 'down' };
@@ -49,6 +58,18 @@ describe('a detach', () => {
     const cloud = cloudOf(world);
     for (const one of [disk, other]) await cloud.detach(target, one, 'plain', granted, patient());
     expect([held(world, disk), held(world, other)]).toEqual([false, false]);
+  });
+
+  it('of one of two disks with the same name, in the zone and in the region, leaves the other one alone', async () => {
+    const { world, machine, target } = withDisk();
+    const paths = [`zones/${zone}`, `regions/${place.region}`].map(
+      (where) => `projects/my-project/${where}/disks/data`,
+    );
+    const [zonal = '', regional = ''] = paths.map((path, nth) =>
+      addDisk(world, { path }, { instance: machine, deviceName: `device-${nth}` }),
+    );
+    await cloudOf(world).detach(target, regional, 'plain', granted, patient());
+    expect([held(world, zonal), held(world, regional)]).toEqual([true, false]);
   });
 
   it('does not follow a redirect to another server', async () => {
@@ -281,19 +302,22 @@ describe('the permit of a detach', () => {
     expect(world.parts.gce.operations).toEqual([]);
   });
 
-  it('allows only its own call: a destructive call without a permit is not sent', async () => {
-    const { world, target, disk } = withDisk();
-    const { instances } = clientsOf(world);
-    const request = {
-      project: 'my-project',
-      zone: 'europe-west1-a',
-      instance: target.incarnation ?? '',
-      deviceName: 'by-another-name',
-      requestId: '00000000-0000-4000-8000-00000000000a',
-    };
-    await expect(instances.detachDisk(request)).rejects.toThrow(/permit .* ended/);
-    expect(held(world, disk)).toBe(true);
-  });
+  it.each(['my-project', 'wait', 'waiting-room'])(
+    'allows only its own call: a destructive call without a permit is not sent (in project %s)',
+    async (project) => {
+      const { world, target, disk } = withDisk();
+      const { instances } = clientsOf(world);
+      const request = {
+        project,
+        zone: 'europe-west1-a',
+        instance: target.incarnation ?? '',
+        deviceName: 'by-another-name',
+        requestId: '00000000-0000-4000-8000-00000000000a',
+      };
+      await expect(instances.detachDisk(request)).rejects.toThrow(/permit .* ended/);
+      expect(held(world, disk)).toBe(true);
+    },
+  );
 });
 
 describe('a call whose caller gives up', () => {

@@ -201,6 +201,9 @@ describe('the names of a machine, and its location', () => {
     expect(isReachableDisk({ project: 'p', region: 'europe-west1', disk: 'd' }, machine)).toBe(true);
     expect(isReachableDisk({ project: 'p', zone: 'europe-west1-c', disk: 'd' }, machine)).toBe(false);
     expect(isReachableDisk({ project: 'p', region: 'europe-west10', disk: 'd' }, machine)).toBe(false);
+    expect(
+      isReachableDisk({ project: 'p', region: 'europe-west1', disk: 'd' }, { ...machine, zone: 'europe-west10-b' }),
+    ).toBe(false);
     expect(isReachableDisk({ project: 'q', zone: 'europe-west1-b', disk: 'd' }, machine)).toBe(false);
   });
 });
