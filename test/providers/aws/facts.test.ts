@@ -59,6 +59,18 @@ describe('the facts about an instance that EC2 knows', () => {
     },
   );
 
+  it('give the time of a transition in UTC, wherever Cloudfence runs', () => {
+    const { TZ } = process.env;
+    try {
+      process.env['TZ'] = 'America/New_York';
+      expect(new Date(2026, 10, 21).getTimezoneOffset()).toBe(300);
+      expect(sinceOf('stopped', 'User initiated (2026-11-21 22:12:11 GMT)')).toBe(Date.UTC(2026, 10, 21, 22, 12, 11));
+    } finally {
+      if (TZ === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = TZ;
+    }
+  });
+
   it.each([
     '',
     'User initiated',

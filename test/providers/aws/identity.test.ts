@@ -49,6 +49,8 @@ describe('the machine that an identity source names', () => {
       expect(machineOf(written('ebs.csi.eks.amazonaws.com', id))).toBe(id);
       expect(machineOf(written('ebs.csi.aws.com', 'node-1'))).toBeNull();
       expect(machineOf(written('disk.csi.azure.com', id))).toBeNull();
+      expect(machineOf(written('ebs.csi.example.com', id))).toBeNull();
+      expect(machineOf(written('ebs.csi.aws.com.example.com', id))).toBeNull();
       expect(machineOf(written(null, id))).toBeNull();
     },
   );
