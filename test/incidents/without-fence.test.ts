@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Unavailable } from '../../fencing/model/errors.ts';
 import { because } from '../../fencing/model/reason.ts';
 import type { Outcome, StepReport } from '../../fencing/model/outcome.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
@@ -164,6 +165,19 @@ describe('the note of a power-off', () => {
     expect(memory.incidents()[0]?.steps.map(({ step }) => step)).toContain('power-off');
     await sweptAt(NOW + 16 * MINUTE, memory);
     expect(memory.incidents()).toMatchObject([{ state: 'fenced' }]);
+  });
+
+  it('stays until the incident of the fence is written', async () => {
+    const memory = memoryKeeper();
+    await keepIncident(await poweredOffAt(NOW), POWERS_OFF, memory.keeper, signal);
+    const fenced = await fencedSince(NOW + MINUTE);
+    const write = () => Promise.reject(new Unavailable('s3:PutObject got no response'));
+    const broken = { ...memory.keeper, objects: { ...memory.keeper.objects, write } };
+    await expect(keepIncident(fenced, POWERS_OFF, broken, signal)).rejects.toBeInstanceOf(Unavailable);
+    expect(notesIn(memory.names())).toHaveLength(1);
+    await keepIncident(fenced, POWERS_OFF, memory.keeper, signal);
+    expect(memory.incidents()[0]?.steps.map(({ step }) => step)).toContain('power-off');
+    expect(notesIn(memory.names())).toEqual([]);
   });
 
   it('and its fence are kept whatever text names the cluster, the machine, and the fence', async () => {
