@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import { onEvent } from '../../functions/aws/on-event.ts';
 import { fence } from '../../functions/aws/fence.ts';
+import { tendIncidents } from '../../functions/incidents.ts';
 import { sweep } from '../../functions/sweep.ts';
 import { createAwsSandbox } from '../../sandbox/aws-sandbox.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
@@ -131,6 +132,19 @@ describe('a bucket that does not work', () => {
     );
     expect(limits.at(-1)).toBe(5_000);
     expect(incidentLines(install)).toMatchObject([{ says: expect.stringMatching(/there was no time left for it$/) }]);
+  });
+
+  it.each([
+    [60_000, 5_000],
+    [3_000, 2_000],
+    [500, 0],
+  ])('is given up in time for the answer: with %i ms left, after %i ms', async (left, after) => {
+    const { dependencies } = installOver(stopped().world);
+    const limits: number[] = [];
+    const { ports } = dependencies;
+    const clock = { ...ports.clock, timeout: (ms: number) => (limits.push(ms), new AbortController().signal) };
+    await tendIncidents({ ...dependencies, ports: { ...ports, clock } }, left);
+    expect(limits).toEqual([after]);
   });
 
   it('is given up even if its library ignores the end of the time', async () => {
