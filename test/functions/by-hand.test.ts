@@ -69,6 +69,17 @@ describe('replay', () => {
     expect(stateOf(world)).toEqual(before);
   });
 
+  it('does nothing if a part of the event cannot be read, although the rest names a machine that is off', async () => {
+    const { world, scene } = stopped();
+    const install = installOver(world);
+    const before = stateOf(world);
+    const half = [stateChange(scene.holder), { hello: 'world' }];
+    await expect(replay(async () => install.dependencies, never)(half, install.context())).rejects.toBeInstanceOf(
+      InvalidInput,
+    );
+    expect(stateOf(world)).toEqual(before);
+  });
+
   it('says which machine this install does not serve, and why', async () => {
     const { world, scene } = stopped();
     const install = installOver(world);
