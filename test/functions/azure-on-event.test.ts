@@ -387,4 +387,12 @@ describe('a message that failed', () => {
     install.outage.bus = true;
     await expect(deliver(install, 'nonsense')).rejects.toThrow('Service Bus cannot be reached');
   });
+
+  it('is returned to Service Bus at its last failure, too, if its dead letter cannot be sent', async () => {
+    const { world, holder, install } = off();
+    addFault(world.parts.azure, { ...unreachable, call: 'machine.get' });
+    install.outage.bus = true;
+    const last = { cloudfence: 'retry', failures: 10, body: JSON.stringify(gridEvent(holder)) };
+    await expect(deliver(install, last)).rejects.toThrow('Service Bus cannot be reached');
+  });
 });

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Unavailable } from '../../../fencing/model/errors.ts';
 import { MAX_ATTEMPTS } from '../../../functions/acknowledge.ts';
 import { onEvent } from '../../../functions/gcp/on-event.ts';
 import { sweep } from '../../../functions/gcp/sweep.ts';
@@ -190,6 +191,18 @@ describe('a caller that is not the account that pushes', () => {
       install.limit(),
     );
     expect(answer).toEqual({ status });
+    expect(decisions(install)).toEqual(['not-let-in']);
+    expect([taints(world, holder).includes(QUARANTINE), install.published]).toEqual([false, []]);
+  });
+
+  it('is rejected, and the message delivered again, while the keys of tokens cannot be read', async () => {
+    const { world, holder, install } = stage();
+    const letIn = () => Promise.reject(new Unavailable("Google's public keys for tokens are not available"));
+    const answer = await onEvent(async () => ({ ...install.dependencies, letIn }))(
+      pushOf(keys, entryOf(world)),
+      install.limit(),
+    );
+    expect(answer).toEqual({ status: 503 });
     expect(decisions(install)).toEqual(['not-let-in']);
     expect([taints(world, holder).includes(QUARANTINE), install.published]).toEqual([false, []]);
   });
