@@ -46,6 +46,13 @@ describe('a disk that itself names the machine', () => {
     expect(kept({})).toEqual([null]);
   });
 
+  it('is attached, and kept, if its state is unknown', () => {
+    const keep = 'EC2 reports the unknown state new';
+    expect(attachedDisks(machine, instance, [volumeOn([on(machine, { State: 'new' })])])).toEqual([
+      { disk: 'vol-1', state: 'attached', keep },
+    ]);
+  });
+
   it('is believed, even if the machine says less', () => {
     const volume = volumeOn([on(machine, { State: 'detaching' })]);
     expect(attachedDisks(machine, mapped('attached'), [volume])).toEqual([
