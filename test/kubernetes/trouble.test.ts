@@ -1,20 +1,32 @@
 import { CoreV1Api } from '@kubernetes/client-node/dist/gen/index.js';
 import { describe, expect, it } from 'vitest';
 import { PermissionDenied, Refused, Unavailable } from '../../fencing/model/errors.ts';
+import type { Cluster } from '../../fencing/model/cluster.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { ClusterStep } from '../../fencing/model/steps.ts';
+import { attachmentName } from '../../kubernetes/attachments.ts';
 import { objectReads } from '../../kubernetes/connection.ts';
 import {
+  CSI_NODES,
+  DRIVER,
+  LEASES,
   NODES,
   queryFor,
   granted,
+  made,
+  makeAttachment,
   makeNode,
   makePod,
+  makeVolume,
   recordFor,
   targetOf,
   unhurried,
+  usingClaim,
 } from '../contract/cluster/harness.ts';
 import { inProcess } from '../sandbox/in-process.ts';
-import { clusterOver, faultyCluster, first } from './wire.ts';
+import { clusterOver, faultyCluster, first, patientClock } from './wire.ts';
+
+type Stage = ReturnType<typeof faultyCluster>;
 
 const tooMany = (seconds: string) => ({
   status: 429,
@@ -85,6 +97,23 @@ describe('a read', () => {
     await expect(cluster.recheck('n1', unhurried())).rejects.toThrow(Unavailable);
   });
 
+  it('gets ten seconds for each request', async () => {
+    const deadlines: number[] = [];
+    const deadline = (ms: number): AbortSignal => {
+      deadlines.push(ms);
+      return AbortSignal.abort(new Error('too late'));
+    };
+    const cluster = clusterOver(
+      async (_request, signal) => {
+        signal?.throwIfAborted();
+        return { status: 200, headers: {}, body: '' };
+      },
+      { ...patientClock(), deadline },
+    );
+    await expect(cluster.recheck('n1', unhurried())).rejects.toThrow(/too late/);
+    expect(new Set(deadlines)).toEqual(new Set([10_000]));
+  });
+
   it('ends when its signal does', async () => {
     const over = AbortSignal.abort(new Error('out of time'));
     const cluster = clusterOver(async (_request, signal) => {
@@ -102,6 +131,89 @@ it.each([
   const { readIfPresent, impossibleNames } = objectReads(() => Promise.reject(new Error('nobody asks for this')));
   expect(await readIfPresent(CoreV1Api, key, (core, one) => core.readNamespacedPod(one))).toBeNull();
   expect(impossibleNames()).toEqual(['..']);
+});
+
+const denied = {
+  status: 403,
+  headers: { 'content-type': 'application/json' },
+  body: '{"kind":"Status","reason":"Forbidden"}',
+};
+const nothing = { status: 200, headers: { 'content-type': 'application/json' }, body: '{}' };
+
+const withVolume = async (stage: Stage, handle: string, node: string, machine: string): Promise<void> => {
+  await makeVolume(stage, handle, handle);
+  await makeAttachment(stage, attachmentName({ driver: DRIVER, handle }, node), node, handle, machine);
+  await makePod(stage, node, usingClaim(handle));
+};
+
+/**
+ * A Node with a volume, the pod that replaces its pod on another Node, and what a third Node has left behind. `spoil`
+ * makes the API server give another answer for one path.
+ */
+const everything = async (wrong: typeof denied) => {
+  let spoilt = '';
+  const asked = new Set<string>();
+  const stage = faultyCluster({
+    before: ({ path }) => {
+      const [at = ''] = path.split('?', 1);
+      asked.add(at);
+      return at === spoilt ? wrong : undefined;
+    },
+  });
+  const status = { volumesAttached: [{ name: `kubernetes.io/csi/${DRIVER}^vol-1`, devicePath: '' }] };
+  const { name } = await makeNode(stage, { name: 'node', machine: 'i-1' });
+  await stage.admin('PATCH', `${NODES}/${name}/status`, { status });
+  await makeNode(stage, { name: 'other', machine: 'i-3' });
+  await makeNode(stage, { name: 'nameless', spec: { providerID: undefined } });
+  await made(stage, CSI_NODES, { metadata: { name: 'node' }, spec: { drivers: [] } });
+  for (const held of ['node', 'nameless', 'gone']) await made(stage, LEASES, { metadata: { name: held }, spec: {} });
+  await withVolume(stage, 'vol-1', 'node', 'i-1');
+  await makePod(stage, 'other', usingClaim('vol-1'));
+  await withVolume(stage, 'vol-2', 'gone', 'i-2');
+  // Each question comes from another client, because a client keeps the version of the server.
+  const ask = (question: Question) => question(clusterOver(inProcess(stage.server)));
+  return { asked, ask, spoil: (path: string) => (spoilt = path) };
+};
+
+type Question = (cluster: Cluster) => Promise<unknown>;
+
+const look = (machine: string, node: string | null): Question => {
+  const request = { query: queryFor(machine), node, remembered: null, successorsOf: [`${DRIVER}^vol-1`] };
+  return (cluster) => cluster.look({ ...request, search: node !== null }, unhurried());
+};
+
+/** Each question, and the smallest number of paths that it reads. */
+const questions: readonly (readonly [string, number, Question])[] = [
+  ['a Node and everything on it', 12, look('i-1', 'node')],
+  ['what a Node has left behind', 9, look('i-2', null)],
+  ['a Node before a step', 2, ({ recheck }) => recheck('node', unhurried())],
+  ['what a Node says of its machine', 2, ({ identify }) => identify('node', unhurried())],
+  ['the Nodes of a machine', 4, ({ find }) => find(queryFor('i-4', 'node', 'nameless'), unhurried())],
+  ['what a sweep looks at', 4, ({ suspects }) => suspects(60_000, unhurried())],
+  ['the other Nodes', 2, ({ surveyConnectivity }) => surveyConnectivity('n', 60_000, queryFor('i-1'), unhurried())],
+  [
+    'the cap',
+    3,
+    ({ reserve }) => reserve({ machine: 'i-1', boot: 'b', cap: defaultPolicy.cap, onlyAsked: true }, unhurried()),
+  ],
+];
+
+describe.each(questions)('a question about %s', (_, least, question) => {
+  it.each([
+    ['denied', denied, PermissionDenied],
+    ['answered by something else than the API server', nothing, Unavailable],
+  ])('has no answer if a single one of its reads is %s', async (_wrong, wrong, expected) => {
+    const { asked, ask, spoil } = await everything(wrong);
+    await ask(question);
+    const paths = [...asked];
+    expect(paths.length).toBeGreaterThanOrEqual(least);
+    const faults = new Map<string, unknown>();
+    for (const path of paths) {
+      spoil(path);
+      faults.set(path, await ask(question).catch((error: unknown) => error));
+    }
+    expect([...faults].filter(([, fault]) => !(fault instanceof expected))).toEqual([]);
+  });
 });
 
 describe('a write', () => {
