@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { attachmentName } from '../../kubernetes/attachments.ts';
 import type { Transport } from '../../kubernetes/exchange.ts';
 import {
+  type ClusterHarness,
   DRIVER,
   LEASES,
   made,
@@ -9,6 +10,7 @@ import {
   makeNode,
   makePod,
   makeVolume,
+  NODES,
   queryFor,
   unhurried,
 } from '../contract/cluster/harness.ts';
@@ -48,6 +50,18 @@ const withEmptyFirstPage =
     return server({ ...request, path: `${request.path.split('?', 1)[0] ?? ''}?${asked.toString()}` }, signal);
   };
 
+/** A server may put fewer objects on a page than it is asked for. */
+const withSmallPages =
+  (server: Transport): Transport =>
+  (request, signal) =>
+    server({ ...request, path: request.path.replace(/\blimit=\d{2,}/, 'limit=1') }, signal);
+
+const servers = [
+  ['a cache that is behind', withOldCache],
+  ['a first page without objects', withEmptyFirstPage],
+  ['pages of one object', withSmallPages],
+] as const;
+
 /** A silent Node with a pod, and with a volume that no status shows any more. */
 const stage = async (wrap: (server: Transport) => Transport) => {
   const clock = patientClock();
@@ -58,16 +72,18 @@ const stage = async (wrap: (server: Transport) => Transport) => {
   const renewTime = `${new Date(clock.now() - 600_000).toISOString().slice(0, -1)}000Z`;
   await made(harness, LEASES, { metadata: { name: 'node' }, spec: { renewTime } });
   await makePod(harness, 'node', {}, { name: 'db-0' });
-  const volume = await makeVolume(harness, 'vol-1');
-  await makeAttachment(harness, attachmentName({ driver: DRIVER, handle: 'vol-1' }, 'node'), 'node', volume, 'i-1');
-  return cluster;
+  await attach(harness, 'vol-1', 'i-1');
+  return harness;
 };
 
-it.each([
-  ['a cache that is behind', withOldCache],
-  ['a first page without objects', withEmptyFirstPage],
-])('nothing is missing from a look, a search, a sweep, or a survey because of %s', async (_, wrap) => {
-  const { look, find, suspects, surveyConnectivity } = await stage(wrap);
+/** Attaches a new volume to the Node, as an attacher does that knows this machine. */
+const attach = async (harness: ClusterHarness, handle: string, machine: string): Promise<void> => {
+  const volume = await makeVolume(harness, handle);
+  await makeAttachment(harness, attachmentName({ driver: DRIVER, handle }, 'node'), 'node', volume, machine);
+};
+
+it.each(servers)('nothing is missing from a look, a search, a sweep, or a survey because of %s', async (_, wrap) => {
+  const { look, find, suspects, surveyConnectivity } = (await stage(wrap)).cluster;
   const machine = queryFor('i-1');
   const request = { query: machine, node: 'node', remembered: null, successorsOf: [], search: true };
   const { pods, volumes } = await look(request, unhurried());
@@ -79,4 +95,18 @@ it.each([
     unreachable: ['node'],
     nodesNamingMachine: ['node'],
   });
+});
+
+it.each(servers)('nothing that a Node has left behind is missing because of %s', async (_, wrap) => {
+  const harness = await stage(wrap);
+  await attach(harness, 'vol-2', 'i-1');
+  await harness.admin('DELETE', `${NODES}/node`);
+  const look = async () => {
+    const request = { query: queryFor('i-1'), node: null, remembered: null, successorsOf: [] };
+    const { volumes, nameTaken } = await harness.cluster.look(request, unhurried());
+    return { nameTaken, handles: volumes.map(({ handle }) => handle).sort() };
+  };
+  expect(await look()).toEqual({ nameTaken: false, handles: ['vol-1', 'vol-2'] });
+  await attach(harness, 'vol-3', 'i-2');
+  expect(await look()).toEqual({ nameTaken: true, handles: ['vol-1', 'vol-2'] });
 });
