@@ -1,8 +1,8 @@
 import type { FenceRecord } from '../../fencing/model/record.ts';
-import { sealLabel } from '../../kubernetes/record-seal.ts';
+import { brokenSeal, sealLabel } from '../../kubernetes/record-seal.ts';
 import { describe, expect, it } from 'vitest';
 import { Refused } from '../../fencing/model/errors.ts';
-import { fencePatch } from '../../kubernetes/fence-patch.ts';
+import { fencePatch, liftWithoutRecord } from '../../kubernetes/fence-patch.ts';
 import { hasOwnTaint, nodeFacts } from '../../kubernetes/node-facts.ts';
 import { recordFor, targetOf } from '../contract/cluster/harness.ts';
 
@@ -297,6 +297,22 @@ describe('the patch that removes', () => {
       record: { ...record, phase: 'releasing' },
     });
     expect(JSON.stringify(patch)).not.toContain('/spec/taints');
+  });
+
+  it('without a new record tests the Node, its fence, and our taint, too', () => {
+    const ours = { ...OUT, value: OWN_VALUE };
+    const step = { do: 'lift-out-of-service', node: targetOf(meta, text), record } as const;
+    expect(liftWithoutRecord(fenced([ours]), step)).toEqual([
+      { op: 'test', path: '/metadata/uid', value: 'u1' },
+      { op: 'test', path: LABEL_PATH, value: 'fence-1' },
+      { op: 'test', path: RECORD_PATH, value: text },
+      { op: 'test', path: '/spec/taints/0/key', value: OUT.key },
+      { op: 'test', path: '/spec/taints/0/effect', value: OUT.effect },
+      { op: 'test', path: '/spec/taints/0/value', value: OWN_VALUE },
+      { op: 'remove', path: '/spec/taints/0' },
+      { op: 'remove', path: TAINT_LABEL_PATH },
+      { op: 'add', path: SEAL_PATH, value: Object.values(brokenSeal)[0] },
+    ]);
   });
 
   it('is not created if no fence was read', () => {

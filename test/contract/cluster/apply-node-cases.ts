@@ -265,6 +265,16 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect((await read(node)).metadata.labels?.[LABEL]).toBeUndefined();
   });
 
+  it('does not replace the label of a later fence by a tombstone, and does not remove it', async () => {
+    const { node, record, text } = await marked();
+    const next = { ...record, fence: 'fence-2' };
+    await apply(mark(node, next, text));
+    const seen = { ...targetOf(node, text), recordText: JSON.stringify(next) };
+    for (const tombstone of [{ fence: record.fence, boot: '0123456789abcd' }, null])
+      await expect(apply({ do: 'set-tombstone', node: seen, tombstone })).rejects.toThrow(Refused);
+    expect((await read(node)).metadata.labels?.[LABEL]).toBe('fence-2');
+  });
+
   it('notes when a machine was first seen stopping, where no kubelet may write, and removes the note', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
