@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createRechecks } from '../../kubernetes/apply.ts';
-import { granted, makeNode, NODES, recordFor, targetOf, unhurried } from '../contract/cluster/harness.ts';
-import { faultyCluster } from './wire.ts';
+import type { Cluster } from '../../fencing/model/cluster.ts';
+import { granted, makeNode, NODES, queryFor, recordFor, targetOf, unhurried } from '../contract/cluster/harness.ts';
+import { adminOf, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
+import { inProcess } from '../sandbox/in-process.ts';
+import { clusterOver, faultyCluster, patientClock } from './wire.ts';
 
 /** How long a Node that was read may be used for the patch that follows. */
 
@@ -61,4 +64,27 @@ it('a Node that has changed since its recheck is not marked, and the error quote
   });
   const { body: after } = await stage.admin('GET', `${NODES}/${node.name}`);
   expect(after.metadata.resourceVersion).toBe(body.metadata.resourceVersion);
+});
+
+it.each<[string, (cluster: Cluster) => Promise<unknown>]>([
+  ['recheck', ({ recheck }) => recheck('node', unhurried())],
+  [
+    'look',
+    ({ look }) => look({ query: queryFor('i-1'), node: 'node', remembered: null, successorsOf: [] }, unhurried()),
+  ],
+])('a Node that a slow %s has read is read again for the patch', async (_, read) => {
+  const clock = patientClock();
+  const server = sandboxServer({ now: clock.now });
+  const asked: string[] = [];
+  const cluster = clusterOver(async (request, signal) => {
+    asked.push(`${request.method} ${request.path}`);
+    await clock.sleep(500, unhurried());
+    return inProcess(server)(request, signal);
+  }, clock);
+  const node = await makeNode({ cluster, admin: adminOf(server), now: clock.now }, { name: 'node', machine: 'i-1' });
+  await read(cluster);
+  asked.length = 0;
+  const step = { do: 'mark', node: targetOf(node), record: recordFor(node, 'i-1'), addOutOfService: true } as const;
+  expect(await cluster.apply(step, granted, unhurried())).toBe('done');
+  expect(asked[0]).toBe(`GET ${NODES}/node`);
 });
