@@ -95,6 +95,16 @@ export const lookNodeCases = (harness: () => ClusterHarness): void => {
     expect((await look(machine, name)).lease).toBe('2026-11-21T09:59:58.123456Z');
   });
 
+  it('reads the Lease of the Node itself, although an earlier Node of the machine had another name', async () => {
+    const machine = fresh('i');
+    const former = await makeNode(harness());
+    const { name } = await makeNode(harness(), { machine });
+    const renewTime = '2026-11-21T10:00:00.000000Z';
+    await made(harness(), LEASES, { metadata: { name }, spec: { renewTime } });
+    const { lease, nameTaken } = await look(machine, name, { remembered: recordFor(former, machine) });
+    expect({ lease, nameTaken }).toEqual({ lease: renewTime, nameTaken: false });
+  });
+
   it('lists the pods of the Node, and no others', async () => {
     const machine = fresh('i');
     const { name } = await makeNode(harness(), { machine });
