@@ -22,6 +22,8 @@ const target = { machine: 'm-1', incarnation: null };
 const reservation = { machine: 'm-1', boot: 'boot-1', cap: defaultPolicy.cap, onlyAsked: false };
 const act = (step: Step, expires = 5_000): Command =>
   actOn(location, { step, because: because('off-proven', 'off') }, expires);
+const lookOnly = { do: 'look', machine: false, cluster: false, disks: true, search: false } as const;
+const asked = { wall: NOW + 1_000, mono: 1_000 };
 const execute = (command: Command, ports: Partial<Ports>) =>
   command.do === 'finish' ? null : executeCommand(command, known, portsThat(ports));
 
@@ -67,6 +69,30 @@ describe('a question', () => {
       step: stepKey(deletePod),
     });
   });
+});
+
+it.each<[string, Exclude<Command, { do: 'finish' }>, object]>([
+  ['the machine', { ...lookOnly, machine: true }, { machine: { requestedAt: asked, receivedAt: 2_000 } }],
+  ['the cluster', { ...lookOnly, cluster: true }, { cluster: { requestedAt: asked, receivedAt: 2_000 } }],
+  ['all Nodes', { do: 'survey-connectivity', node: 'node-a' }, { requestedAt: asked }],
+  ['a Node before a step', { do: 'recheck', location, node: 'node-a', step: deletePod }, { requestedAt: asked }],
+])('an answer about %s that takes a second is as old as its question', async (_, command, times) => {
+  let mono = asked.mono;
+  const afterASecond =
+    <T>(answer: T) =>
+    async (): Promise<T> => {
+      mono += 1_000;
+      return answer;
+    };
+  const taints = { outOfService: false, ours: false };
+  const blue = clusterThat({
+    look: afterASecond(cluster()),
+    surveyConnectivity: afterASecond(alone),
+    recheck: afterASecond({ uid: 'node-uid', recordText: null, taints, lease: null }),
+  });
+  const ports = { cloud: cloudThat({ look: afterASecond([machine()]) }), clusters: [blue] };
+  const clock = { ...portsThat({}).clock, now: () => ({ wall: NOW + mono, mono }) };
+  expect(await execute(command, { ...ports, clock })).toMatchObject(times);
 });
 
 describe('an entry in the ledger', () => {
@@ -185,6 +211,11 @@ describe('a step', () => {
     expect(await applied({ clusters: [clusterThat()], cloud }, step)).toMatchObject({ to: 'act', answers: ['done'] });
     expect(await applied({ clusters: [clusterThat()], cloud }, step, 0)).toMatchObject({ answers: ['done'] });
     expect(orders).toEqual([`${ordered} valid`, `${ordered} ended`]);
+    const no = () => Promise.reject(new Refused('no'));
+    const refusing = cloudThat({ detach: no, powerOff: no });
+    expect(await applied({ clusters: [clusterThat()], cloud: refusing }, step)).toMatchObject({
+      answers: [{ name: 'Refused', message: 'no' }],
+    });
   });
 
   it('is sent at the same time as others of its kind, and each has its own answer', async () => {

@@ -159,6 +159,11 @@ describe('what a Node that is gone left, if attachments name no machine', () => 
     expect(await found(left, knowingHolders(['m-2']))).toMatchObject({ value: { volumes: [], pods: [] } });
   });
 
+  it('is not known while the disks do not answer', async () => {
+    const holders = () => Promise.reject(new Unavailable('no answer'));
+    await expect(found(left, { holders })).rejects.toThrow('no answer');
+  });
+
   it('is not checked on a cloud whose attachments name machines', async () => {
     expect(await found(left, {})).toMatchObject({ value: { volumes: [silent] } });
   });
@@ -292,6 +297,12 @@ describe('a search for the machine', () => {
       ['node-a'],
       [],
     ]);
+  });
+
+  it('fails if it cannot say which of several Nodes has our taint', async () => {
+    const recheck = () => Promise.reject(new Unavailable('no answer'));
+    const blue = { ...holding('blue', ['node-a', 'node-b'], ['node-b']), recheck };
+    await expect(search([blue])).rejects.toThrow('no answer');
   });
 
   it('keeps the error of a cluster that does not answer, beside the answers of the others', async () => {
