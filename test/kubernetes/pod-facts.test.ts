@@ -85,11 +85,13 @@ describe('the facts about a pod', () => {
     [{}, { phase: 'Succeeded' }, { finished: true }],
     [{}, { phase: 'Failed' }, { finished: true }],
     [{}, { phase: 'Running' }, { finished: false }],
+    [{}, { phase: 'Unknown' }, { finished: false }],
     [{ deletionTimestamp: new Date(0) }, {}, { deleting: true }],
     [{ finalizers: ['x'] }, {}, { finalizers: true }],
     [{ finalizers: [] }, {}, { finalizers: false }],
     [{ annotations: { 'kubernetes.io/config.mirror': '' } }, {}, { kind: 'mirror' }],
     [{ annotations: { 'cloudfence.dev/opt-out': 'mine' } }, {}, { optOut: { by: 'annotation', says: 'mine' } }],
+    [{ annotations: { 'cloudfence.dev/opt-out': 'false' } }, {}, { optOut: { by: 'annotation', says: 'false' } }],
   ])('for %j and %j are %j', (metadata, status, facts) => {
     expect(podFactsOf(podWith([], {}, metadata, status), new Map())).toMatchObject(facts);
   });

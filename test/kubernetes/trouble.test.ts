@@ -259,6 +259,21 @@ describe('a write', () => {
     },
   );
 
+  it('ends when its signal does', async () => {
+    const stage = faultyCluster({});
+    const node = await makeNode(stage);
+    const gaveUp = new AbortController();
+    const hanging = clusterOver((request, signal) => {
+      if (request.method !== 'PATCH') return inProcess(stage.server)(request, signal);
+      const { promise, reject } = Promise.withResolvers<never>();
+      signal?.addEventListener('abort', () => reject(signal.reason));
+      gaveUp.abort(new Error('out of time'));
+      return promise;
+    });
+    const step = { do: 'mark', node: targetOf(node), record: recordFor(node, 'i-1'), addOutOfService: true } as const;
+    await expect(hanging.apply(step, granted, gaveUp.signal)).rejects.toThrow(/got no response/);
+  });
+
   it('that loses a race to another fence is refused, and changes nothing', async () => {
     const stage = faultyCluster({});
     const node = await makeNode(stage, { spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] } });
