@@ -146,6 +146,8 @@ describe('a kubeconfig from a secret', () => {
       { token: CANARY },
     ],
     ['a client certificate', authority, { 'client-certificate': '/etc/hosts', 'client-key': '/etc/hosts' }],
+    ['a client certificate alone', authority, { 'client-certificate': '/etc/hosts' }],
+    ['a client key alone', authority, { 'client-key': '/etc/hosts' }],
     ['an auth-provider', authority, { 'auth-provider': { name: 'gcp', config: { 'cmd-path': '/bin/true' } } }],
   ])('does not refer to a file for %s', async (_, cluster, user) => {
     const { error, text } = await failureOf(secret, kubeconfig(cluster(), user));
