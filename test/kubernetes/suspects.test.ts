@@ -114,3 +114,13 @@ it('suspects what is left of a machine whose id is the beginning of the id of th
     { because: 'node-missing', attachments: ['csi-db-1'] },
   ]);
 });
+
+it('suspects what is left of a machine whose id is the end of the id of the Node’s new machine', async () => {
+  const stage = faultyCluster({});
+  await makeNode(stage, { name: 'node', spec: { providerID: 'cloud://zone/new-db' } });
+  for (const machine of ['db', 'new-db']) await makeAttachment(stage, `csi-${machine}`, 'node', 'data', machine);
+  expect(await stage.cluster.suspects(60_000, unhurried())).toMatchObject([
+    { because: 'lease-stale' },
+    { because: 'node-missing', attachments: ['csi-db'] },
+  ]);
+});
