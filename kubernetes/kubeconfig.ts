@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { parse } from 'yaml';
 import { z } from 'zod';
 import { PermissionDenied, InvalidConfiguration } from '../fencing/model/errors.ts';
 
@@ -149,8 +150,9 @@ const loaded = (content: string, file: string | null): KubeConfig => {
 };
 
 const parsed = ({ content, file, fromSecret = false }: KubeConfigText): KubeConfig => {
-  const config = loaded(content, file);
-  if (fromSecret) refuseOutsideReferences(config);
+  if (!fromSecret) return loaded(content, file);
+  const config = loaded(withoutTokenFiles(content), file);
+  refuseOutsideReferences(config);
   return config;
 };
 
@@ -227,6 +229,42 @@ const refuseUserSentInClear = (config: KubeConfig): void => {
   if (hasCredential(config.getCurrentUser())) refuseSendingInClear(server, Boolean(proxyUrl));
 };
 
+const usersWithTokenFiles = z.looseObject({
+  users: z
+    .array(
+      z.looseObject({
+        name: z.string().optional(),
+        user: z.looseObject({ 'token-file': z.unknown().optional(), tokenFile: z.unknown().optional() }).nullish(),
+      }),
+    )
+    .nullish(),
+});
+
+const parsedText = (content: string): unknown => {
+  try {
+    return parse(content);
+  } catch {
+    // The error has no cause, because the cause may quote a token: see notAKubeConfig.
+    throw notAKubeConfig(null);
+  }
+};
+
+/**
+ * Verifies that no user of a kubeconfig from a secret names a file with a token. The client reads such a file while it
+ * loads the kubeconfig, so the text is checked before. Returns the checked content as JSON.
+ * @throws InvalidConfiguration
+ */
+const withoutTokenFiles = (content: string): string => {
+  const read = usersWithTokenFiles.safeParse(parsedText(content));
+  if (!read.success) throw notAKubeConfig(null);
+  refuseFaults(
+    (read.data.users ?? []).flatMap(({ name, user }) =>
+      user?.['token-file'] || user?.tokenFile ? [`user ${name ?? ''} names a file (tokenFile)`] : [],
+    ),
+  );
+  return JSON.stringify(read.data);
+};
+
 const userFaults = ({ name, exec, authProvider, certFile, keyFile }: User): readonly string[] => [
   ...(exec || authProvider ? [`user ${name} runs a program (exec, auth-provider)`] : []),
   ...(certFile || keyFile ? [`user ${name} names a file (client-certificate, client-key)`] : []),
@@ -237,13 +275,15 @@ const userFaults = ({ name, exec, authProvider, certFile, keyFile }: User): read
  * not run programs with the rights of this process or read its files.
  * @throws InvalidConfiguration
  */
-const refuseOutsideReferences = (config: KubeConfig): void => {
-  const faults = [
+const refuseOutsideReferences = (config: KubeConfig): void =>
+  refuseFaults([
     ...config.getUsers().flatMap(userFaults),
     ...config
       .getClusters()
       .flatMap(({ name, caFile }) => (caFile ? [`cluster ${name} names a file (certificate-authority)`] : [])),
-  ];
+  ]);
+
+const refuseFaults = (faults: readonly string[]): void => {
   if (faults.length === 0) return;
   const remedy =
     'include the data itself (certificate-authority-data, token, client-certificate-data), as `cloudfence ' +

@@ -148,6 +148,8 @@ describe('a kubeconfig from a secret', () => {
     ['a client certificate', authority, { 'client-certificate': '/etc/hosts', 'client-key': '/etc/hosts' }],
     ['a client certificate alone', authority, { 'client-certificate': '/etc/hosts' }],
     ['a client key alone', authority, { 'client-key': '/etc/hosts' }],
+    ['a token', authority, { 'token-file': '/etc/hostname' }],
+    ['a token, as kubectl spells it', authority, { tokenFile: '/etc/hostname' }],
     ['an auth-provider', authority, { 'auth-provider': { name: 'gcp', config: { 'cmd-path': '/bin/true' } } }],
   ])('does not refer to a file for %s', async (_, cluster, user) => {
     const { error, text } = await failureOf(secret, kubeconfig(cluster(), user));
