@@ -49,7 +49,8 @@ import type { World } from './world.ts';
  * contain that answer.
  */
 
-const NOBODY = 0;
+/** The number of no run. */
+export const NOBODY = 0;
 
 export const numbersOf = (scenario: Scenario) => {
   const runs = numbered<RunAt | null>((run) => (run === null || run.at === 'end' ? '' : runText(run)));
@@ -262,18 +263,24 @@ const runEdges = (numbers: Numbers) => {
   };
 };
 
-/** Visits every state that is one event away. */
-export type Visit = (state: number, says: () => string, breaks: Invariant | null) => void;
+/** What happens between a state and the next. */
+export interface Happening {
+  /** A sentence. It lacks its subject if a run does it. */
+  readonly says: string;
+  /** The place of the run that does it, in the state before. Null if no run does it. */
+  readonly by: 0 | 1 | null;
+  /** The numbers of the runs after it, in the places that they had before. */
+  readonly runs: readonly [number, number];
+}
 
-const namesOf = (scenario: Scenario): readonly string[] =>
-  scenario.runs === 1 ? ['the run'] : ['one run', 'the other run'];
+/** Visits every state that is one event away. */
+export type Visit = (state: number, tell: () => Happening, breaks: Invariant | null) => void;
 
 /** Returns the states that are one event away from a state. */
 export const expansion = (numbers: Numbers) => {
   const { scenario, worlds, runs } = numbers;
   const { assumption } = scenario;
   const keys = stateKeys(scenario.runs);
-  const names = namesOf(scenario);
   const changes = changeEdges(numbers);
   const moves = runEdges(numbers);
   const outdatedRuns = onceFor<number>();
@@ -291,17 +298,25 @@ export const expansion = (numbers: Numbers) => {
     });
   const keyAfter = ({ world, wrote }: WorldEdge, one: number, other: number): number =>
     wrote ? keys.of(world, outdate(one), outdate(other)) : keys.of(world, one, other);
+  const happening = ({ says, wrote }: WorldEdge, by: Happening['by'], one: number, other: number): Happening => ({
+    says,
+    by,
+    runs: wrote ? [outdate(one), outdate(other)] : [one, other],
+  });
   const expand = (state: number, visit: Visit): void => {
     const { world, one, other } = keys.partsOf(state);
-    for (const edge of changes(world)) visit(keyAfter(edge, one, other), () => edge.says, edge.breaks);
+    for (const edge of changes(world))
+      visit(keyAfter(edge, one, other), () => happening(edge, null, one, other), edge.breaks);
     for (const edge of moves(world, one))
-      visit(keyAfter(edge, edge.run, other), () => `${names[0]} ${edge.says}`, edge.breaks);
+      visit(keyAfter(edge, edge.run, other), () => happening(edge, 0, edge.run, other), edge.breaks);
     if (scenario.runs === 2 && one !== other)
       for (const edge of moves(world, other))
-        visit(keyAfter(edge, one, edge.run), () => `${names[1]} ${edge.says}`, edge.breaks);
+        visit(keyAfter(edge, one, edge.run), () => happening(edge, 1, one, edge.run), edge.breaks);
     if (worlds.valueOf(world).ticksLeft === 0) return;
     const worldAfter = laterWorlds(world, () => worlds.numberOf(worldLater(worlds.valueOf(world), assumption)));
-    visit(keys.of(worldAfter, later(one), later(other)), () => TIME_PASSES, null);
+    const [oneAfter, otherAfter] = [later(one), later(other)];
+    const tell = (): Happening => ({ says: TIME_PASSES, by: null, runs: [oneAfter, otherAfter] });
+    visit(keys.of(worldAfter, oneAfter, otherAfter), tell, null);
   };
   return {
     expand,

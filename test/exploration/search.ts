@@ -1,6 +1,7 @@
 import type { Invariant } from './invariants.ts';
 import type { Scenario } from './explore.ts';
-import { type Expansion, expansion, type Numbers, numbersOf } from './edges.ts';
+import { type Expansion, expansion, type Happening, type Numbers, numbersOf } from './edges.ts';
+import { follow, type FollowedRuns, NO_RUN_YET, told } from './followed-runs.ts';
 import { recoveryJudge } from './liveness.ts';
 import { stateTable } from './state-table.ts';
 import type { World } from './world.ts';
@@ -21,17 +22,22 @@ export interface Explored {
 
 type States = ReturnType<typeof stateTable>;
 
-/** Returns how a state was reached first. */
-const pathTo = (index: number, states: States, { expand }: Expansion): readonly string[] => {
+/** Returns what happens first that leads from one state to the other. */
+const between = (from: number, to: number, { expand }: Expansion): Happening => {
+  const found: Happening[] = [];
+  expand(from, (state, tell) => {
+    if (found.length === 0 && state === to) found.push(tell());
+  });
+  const [first] = found;
+  if (!first) throw new Error('nothing leads from one state to the other');
+  return first;
+};
+
+/** Returns what happened until a state was reached first. */
+const pathTo = (index: number, states: States, from: Expansion): readonly Happening[] => {
   const path: number[] = [];
   for (let at = index; at !== 0; at = states.parentOf(at)) path.unshift(states.keyAt(at));
-  return path.map((key, step) => {
-    let text = '';
-    expand(path[step - 1] ?? states.keyAt(0), (state, says) => {
-      if (text === '' && state === key) text = says();
-    });
-    return text;
-  });
+  return path.map((key, step) => between(path[step - 1] ?? states.keyAt(0), key, from));
 };
 
 /** Searches all states until one breaks an invariant. Notes where each world was reached first. */
@@ -47,9 +53,9 @@ const search = (expansion: Expansion, states: States, most: number) => {
     if (at.index === at.levelEnds) {
       [at.depth, at.levelEnds] = [at.depth + 1, states.size()];
     }
-    expansion.expand(states.keyAt(at.index), (state, says, breaks) => {
+    expansion.expand(states.keyAt(at.index), (state, tell, breaks) => {
       at.transitions += 1;
-      if (breaks) stories.push({ breaks, says: [...pathTo(at.index, states, expansion), says()] });
+      if (breaks) stories.push({ breaks, says: told([...pathTo(at.index, states, expansion), tell()]) });
       add(state, at.index);
     });
   }
@@ -76,7 +82,7 @@ export const explore = (scenario: Scenario, most = Infinity): Explored => {
   const states = stateTable();
   const { index, depth, transitions, firstSeen, story } = search(from, states, most);
   const found = { states: states.size(), transitions, worlds: numbers.worlds.size(), runs: numbers.runs.size(), depth };
-  const tell = (world: number): readonly string[] => pathTo(firstSeen[world] ?? 0, states, from);
+  const tell = (world: number): readonly string[] => told(pathTo(firstSeen[world] ?? 0, states, from));
   const exhausted = story === null && index === states.size();
   return { ...found, exhausted, story: story ?? neverRecovers(numbers, tell) };
 };
@@ -89,6 +95,7 @@ export interface Played {
 
 interface Reached {
   readonly state: number;
+  readonly runs: FollowedRuns;
   readonly before: Reached | null;
   readonly says: string;
   readonly breaks: Invariant | null;
@@ -96,15 +103,16 @@ interface Reached {
 
 /** Returns the states to which this sentence leads. */
 const reachedBy = (sentence: string, from: readonly Reached[], { expand }: Expansion): readonly Reached[] => {
-  const reached = new Map<number, Reached>();
+  const reached = new Map<string, Reached>();
   const possible = new Set<string>();
   for (const before of from)
     expand(before.state, (state, tell, breaks) => {
-      const says = tell();
+      const { says, runs } = follow(before.runs, tell());
       possible.add(says);
-      const known = reached.get(state);
+      const key = JSON.stringify([state, runs]);
+      const known = reached.get(key);
       if (says === sentence && (!known || (breaks && !known.breaks)))
-        reached.set(state, { state, before, says, breaks });
+        reached.set(key, { state, runs, before, says, breaks });
     });
   if (reached.size === 0) throw new Error(`"${sentence}" cannot happen. What can: ${[...possible].join('; ')}`);
   return [...reached.values()];
@@ -118,7 +126,9 @@ export const replay = (
   const numbers = numbersOf(scenario);
   const from = expansion(numbers);
   const recoveryAt = says.indexOf(RECOVERY_BEGINS);
-  let reached: readonly Reached[] = [{ state: from.start, before: null, says: scenario.says, breaks: null }];
+  let reached: readonly Reached[] = [
+    { state: from.start, runs: NO_RUN_YET, before: null, says: scenario.says, breaks: null },
+  ];
   for (const sentence of recoveryAt === -1 ? says : says.slice(0, recoveryAt))
     reached = reachedBy(sentence, reached, from);
   const worldOf = ({ state }: Reached): World => numbers.worlds.valueOf(from.worldOf(state));

@@ -122,12 +122,18 @@ const checked = (number: number, bits: number, what: string): number => {
   return number;
 };
 
-/** A state consists of a world, and the runs in it. The order of the two runs does not matter. */
+/**
+ * A state consists of a world, and the runs in it. The order of the two runs does not matter, so `one` is always the
+ * run with the higher number.
+ */
 interface StateParts {
   readonly world: number;
   readonly one: number;
   readonly other: number;
 }
+
+/** Returns whether the runs with these numbers change places in the next state. */
+export const changePlaces = (one: number, other: number): boolean => one < other;
 
 /** Returns functions that convert a state into one number, and back. */
 export const stateKeys = (runs: 1 | 2) => {
