@@ -40,7 +40,7 @@ import {
 } from './runs.ts';
 import { numbered, onceEach, onceFor, stateKeys } from './state-table.ts';
 import { afterVouch, afterWord, spend } from './surroundings.ts';
-import { stepInWords, TIME_PASSES } from './story.ts';
+import { RUN, stepInWords, TIME_PASSES } from './story.ts';
 import type { World } from './world.ts';
 
 /**
@@ -205,7 +205,7 @@ const actEdges = (numbers: Numbers) => {
     if (effect instanceof Refused) {
       const inWorld = after.refused(number, call.nth, () => onceFor<number>());
       const refused = inWorld(world, () => runs.numberOf(acted(run, call, effect)));
-      edges.push({ ...stays, says: `is refused: ${what} (${effect.message})`, run: refused });
+      edges.push({ ...stays, says: `the call of ${RUN} is refused: ${what} (${effect.message})`, run: refused });
     } else {
       edges.push({ ...effect, run: isDone(world, number, run, call) });
       const lost = withFault(effect.world);
@@ -213,8 +213,10 @@ const actEdges = (numbers: Numbers) => {
         edges.push({ ...effect, says: `${effect.says}, and the answer is lost`, world: lost, run: becomes('lost') });
     }
     const failed = withFault(world);
-    if (failed !== null) edges.push({ ...stays, says: `fails: ${what}`, world: failed, run: becomes('lost') });
-    if (hasExpired(call)) edges.push({ ...stays, says: `finds its permit expired: ${what}`, run: becomes('expired') });
+    if (failed !== null)
+      edges.push({ ...stays, says: `the call of ${RUN} fails: ${what}`, world: failed, run: becomes('lost') });
+    if (hasExpired(call))
+      edges.push({ ...stays, says: `${RUN} finds the permit of its call expired: ${what}`, run: becomes('expired') });
     return edges;
   };
   return (world: number, number: number, run: Acting): readonly RunEdge[] =>
@@ -238,10 +240,10 @@ const runEdges = (numbers: Numbers) => {
     stated(number, () => {
       const world = worlds.valueOf(number);
       return [
-        ...edgeOf('begins for a person, who ends the fence on their word', afterWord(world), () =>
+        ...edgeOf(`${RUN} begins for a person, who ends the fence on their word`, afterWord(world), () =>
           newRelease(scenario),
         ),
-        ...edgeOf('begins for a person, who states that the machine is off', afterVouch(world), (after) =>
+        ...edgeOf(`${RUN} begins for a person, who states that the machine is off`, afterVouch(world), (after) =>
           newVouched(after, scenario),
         ),
       ];
@@ -253,19 +255,20 @@ const runEdges = (numbers: Numbers) => {
     const { cloud } = scenario;
     if (!isOver(run, attachmentFacts(now, cloud), machineFacts(now, false, cloud))) return [];
     const after = restedRuns(number, () => runs.numberOf(rested(run)));
-    return [{ says: 'wakes up', world, wrote: false, breaks: null, run: after }];
+    return [{ says: `${RUN} wakes up`, world, wrote: false, breaks: null, run: after }];
   };
   return (world: number, number: number): readonly RunEdge[] => {
     const run = runs.valueOf(number);
-    if (run === null) return [{ says: 'begins', world, wrote: false, breaks: null, run: first }, ...onStatement(world)];
+    if (run === null)
+      return [{ says: `${RUN} begins`, world, wrote: false, breaks: null, run: first }, ...onStatement(world)];
     const moves = movesOf(world, number, run);
-    return [...moves, { says: 'is killed', world, wrote: false, breaks: null, run: NOBODY }];
+    return [...moves, { says: `${RUN} is killed`, world, wrote: false, breaks: null, run: NOBODY }];
   };
 };
 
 /** What happens between a state and the next. */
 export interface Happening {
-  /** A sentence. It lacks its subject if a run does it. */
+  /** A sentence. `RUN` in it stands for the run that does it. */
   readonly says: string;
   /** The place of the run that does it, in the state before. Null if no run does it. */
   readonly by: 0 | 1 | null;

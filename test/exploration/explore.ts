@@ -9,14 +9,15 @@ import type { Admission } from '../../fencing/model/ledger.ts';
 import type { MachineFacts, Witness } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import { type Step, stepKey } from '../../fencing/model/steps.ts';
+import { stepsOfCommand } from '../../fencing/loop/command.ts';
 import type { CommandResult } from '../../fencing/loop/reduce.ts';
 import { connectivityOf, surveyedNode } from '../../kubernetes/leases.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { apply } from './effects.ts';
 import { clusterFacts, isTaintedByUs, machineFacts, NODE, nodesIn, recheckOf } from './facts.ts';
 import { brokenBy, brokenIn, takesForeign, type Invariant } from './invariants.ts';
-import { stepInWords } from './story.ts';
-import { answered, type Asking, begin, callsOf, type Half, learned, type Read, type RunAt, type Slow } from './runs.ts';
+import { plannedInWords, RUN, stepInWords } from './story.ts';
+import { answered, type Asking, begin, type Half, learned, type Read, type RunAt, type Slow } from './runs.ts';
 import { events } from './surroundings.ts';
 import { afterTime, NOW, TICK_MS } from './time.ts';
 import { type Assumption, isUp, tickLater, type World } from './world.ts';
@@ -174,7 +175,8 @@ const IN_TRANSIT = ', and the answer is on its way';
 
 /** Returns the run after an answer to its question. The answer is received, or is on its way. */
 export const replyTo = (run: Waiting, answer: Answer, arrives: boolean): Reply => {
-  if (run.at === 'answer') return { says: 'receives the answer', run: learned(run.known, run.command, run.result) };
+  if (run.at === 'answer')
+    return { says: `${RUN} receives the answer`, run: learned(run.known, run.command, run.result) };
   const { known, command, askedAt } = run;
   const half = halfOf(run);
   const read = <T>(value: T): Read<T> => ({ value, requestedAt: askedAt, receivedAt: arrives ? NOW.mono : null });
@@ -185,32 +187,35 @@ export const replyTo = (run: Waiting, answer: Answer, arrives: boolean): Reply =
     case 'machine':
     case 'stale machine':
       return reply(
-        `reads the machine: ${answer.value.power}${answer.to === 'machine' ? '' : ', which is stale'}`,
+        `${RUN} reads the machine: ${answer.value.power}${answer.to === 'machine' ? '' : ', which is stale'}`,
         answered(run, { ...half, machine: read(answer.value) }),
       );
     case 'cluster':
       return reply(
-        arrives ? 'reads the cluster' : 'reads the Node and its pods',
+        `${RUN} ${arrives ? 'reads the cluster' : 'reads the Node and its pods'}`,
         answered(run, { ...half, cluster: read(answer.value) }),
       );
     case 'attachments':
-      return reply('reads the attachments', answered(run, { ...half, cluster: completed(half.cluster, answer.value) }));
+      return reply(
+        `${RUN} reads the attachments`,
+        answered(run, { ...half, cluster: completed(half.cluster, answer.value) }),
+      );
     case 'arrival':
       return reply(
-        'receives what it read of the machine',
+        `${RUN} receives what it read of the machine`,
         answered(run, { ...half, machine: half.machine && { ...half.machine, receivedAt: NOW.mono } }),
       );
     case 'recheck': {
       const step = command.do === 'recheck' ? stepKey(command.step) : '';
-      return after('rechecks the Node', { to: answer.to, value: answer.value, requestedAt: askedAt, step });
+      return after(`${RUN} rechecks the Node`, { to: answer.to, value: answer.value, requestedAt: askedAt, step });
     }
     case 'witness':
-      return after(`asks the disk, which is ${answer.value}`, answer);
+      return after(`${RUN} asks the disk, which is ${answer.value}`, answer);
     case 'survey-connectivity':
-      return after('surveys the cluster', { ...answer, requestedAt: askedAt });
+      return after(`${RUN} surveys the cluster`, { ...answer, requestedAt: askedAt });
     case 'reserve':
       return reply(
-        answer.value.admitted ? 'is admitted by the cap, and rechecks the Node' : 'reaches the cap',
+        answer.value.admitted ? `the cap admits ${RUN}, which rechecks the Node` : `the cap does not admit ${RUN}`,
         learned(known, command, reserved(command, answer)),
       );
   }
@@ -227,17 +232,15 @@ const reserved = (
   return { to: 'reserve', value, recheck: clears && { value: recheck, requestedAt: NOW, step: clears.step } };
 };
 
-/** Returns the next command of the run, in words. */
+/** Returns the next command of the run and the code of its reason, in words. */
 export const doesNext = (run: RunAt): string => {
   switch (run.at) {
     case 'act':
-      return `, and is about to send: ${callsOf(run)
-        .map(({ step }) => stepInWords(step))
-        .join('; ')}`;
+      return `. It is about to ${plannedInWords(stepsOfCommand(run.command))}`;
     case 'sleep':
-      return `, and waits (${run.command.because.code})`;
+      return `. It waits (${run.command.because.code})`;
     case 'end':
-      return `, and ends: ${run.ending.outcome} (${run.ending.reason.code})`;
+      return `. It ends: ${run.ending.outcome} (${run.ending.reason.code})`;
     case 'question':
     case 'look':
     case 'answer':
@@ -310,7 +313,7 @@ export const effectOf = (world: World, step: Step, scenario: Scenario): Change |
   if (effect instanceof Refused) return effect;
   const after = afterStep(step, effect, scenario);
   const breaks = brokenBy(step, world, scenario) ?? takesForeign(world, after) ?? brokenIn(world, after);
-  return { says: `takes effect: ${stepInWords(step)}`, world: after, breaks };
+  return { says: `the call of ${RUN} takes effect: ${stepInWords(step)}`, world: after, breaks };
 };
 
 export const newRun = ({ policy, cloud }: Scenario): RunAt => begin(policy, cloud);

@@ -1,5 +1,6 @@
 import { type Happening, NOBODY } from './edges.ts';
 import { changePlaces } from './state-table.ts';
+import { withName } from './story.ts';
 
 /**
  * The runs of a story. A state does not say which of its two runs began first, and a run may change its place from one
@@ -33,7 +34,7 @@ export const follow = ({ names, begun }: FollowedRuns, { says, by, runs }: Happe
     return place === by ? actor : names[place];
   };
   return {
-    says: actor === null ? says : `${actor} ${says}`,
+    says: actor === null ? says : withName(says, actor),
     runs: {
       names: changePlaces(...runs) ? [nameAt(1), nameAt(0)] : [nameAt(0), nameAt(1)],
       begun: begins ? begun + 1 : begun,

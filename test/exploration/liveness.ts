@@ -18,6 +18,7 @@ import { OPT_OUT_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { bootIdOf, isTaintedByUs } from './facts.ts';
 import { named } from './effects.ts';
 import { acted, begun, callsOf, type RunAt, runLater } from './runs.ts';
+import { withName } from './story.ts';
 import { progress } from './surroundings.ts';
 import { OLDEST_TICKS } from './time.ts';
 import { isGone, type NodeState, type World } from './world.ts';
@@ -60,6 +61,9 @@ export const settle = (from: World, scenario: Scenario): Recovery => {
   return { world, says };
 };
 
+/** Only one run at a time. */
+const THE_RUN = 'the run';
+
 interface Step {
   readonly world: World;
   readonly run: RunAt;
@@ -77,7 +81,7 @@ export const moveOn = (world: World, run: RunAt, scenario: Scenario): Step => {
       : {
           world: effect.world,
           run: acted(begun(run, named(world, run.command.step)), call, 'done'),
-          says: `the run ${effect.says}`,
+          says: withName(effect.says, THE_RUN),
         };
   }
   if (run.at === 'question' || run.at === 'look') {
@@ -90,7 +94,7 @@ export const moveOn = (world: World, run: RunAt, scenario: Scenario): Step => {
     return {
       world: answer.to === 'reserve' ? countedIn(world, run) : world,
       run: reply.run,
-      says: `the run ${reply.says}${doesNext(reply.run)}`,
+      says: withName(`${reply.says}${doesNext(reply.run)}`, THE_RUN),
     };
   }
   const later = settle(world, scenario);

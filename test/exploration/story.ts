@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Step } from '../../fencing/model/steps.ts';
+import type { PlannedStep } from '../../fencing/rules/view.ts';
 import { isTaintedByUs } from './facts.ts';
 import { type Broken, meanings } from './invariants.ts';
 import { TICK_MS } from './time.ts';
@@ -25,34 +26,68 @@ export const RUN_ID = 'run';
 
 export const isToBegin = (fence: string): boolean => fence.startsWith(`${RUN_ID}.`);
 
+/** Stands for the name of a run in a sentence. */
+export const RUN = '{run}';
+
+/** Returns the sentence with the name of the run. */
+export const withName = (sentence: string, name: string): string => sentence.replaceAll(RUN, name);
+
 const fenceInWords = (fence: string): string => (isToBegin(fence) ? 'a new fence' : fence);
+
+type NodeStep = Extract<Step, { readonly node: unknown }>;
+
+const nodeStepInWords = (step: NodeStep): string => {
+  const node = `Node ${step.node.name} (${step.node.uid})`;
+  switch (step.do) {
+    case 'mark': {
+      const taint = step.addOutOfService ? ' with our out-of-service taint' : '';
+      return `mark ${node}${taint} (${fenceInWords(step.record.fence)})`;
+    }
+    case 'note':
+      return `write the record on ${node}`;
+    case 'park':
+      return `park ${node}`;
+    case 'lift-out-of-service':
+      return `remove our out-of-service taint from ${node}`;
+    case 'release-node':
+      return `release ${node}`;
+    case 'delete-node':
+      return `delete ${node}`;
+    case 'set-tombstone':
+      return step.tombstone === null ? `remove the tombstone from ${node}` : `write a tombstone on ${node}`;
+    case 'note-stopping':
+      return step.stopping === null
+        ? `remove from ${node} that its machine is stopping`
+        : `note on ${node} that its machine is stopping`;
+  }
+};
 
 /** Returns what a step does, and to which object. */
 export const stepInWords = (step: Step): string => {
+  if ('node' in step) return nodeStepInWords(step);
   switch (step.do) {
-    case 'mark': {
-      const taint = step.addOutOfService ? ' with the out-of-service taint' : '';
-      return `mark Node ${step.node.name}${taint} (${fenceInWords(step.record.fence)})`;
-    }
     case 'delete-pod':
+      return `delete pod ${step.pod.namespace}/${step.pod.name} (${step.pod.uid})`;
     case 'fail-pod':
-      return `${step.do} ${step.pod.namespace}/${step.pod.name} (${step.pod.uid})`;
+      return `set pod ${step.pod.namespace}/${step.pod.name} (${step.pod.uid}) to Failed`;
     case 'delete-attachment':
+      return `delete VolumeAttachment ${step.attachment.name} (${step.attachment.uid})`;
     case 'nudge':
-      return `${step.do} ${step.attachment.name} (${step.attachment.uid})`;
+      return step.on
+        ? `nudge the attacher of VolumeAttachment ${step.attachment.name} (${step.attachment.uid})`
+        : `remove the nudge from VolumeAttachment ${step.attachment.name} (${step.attachment.uid})`;
     case 'detach-disk':
       return `detach ${step.disk} from ${step.from.machine}, ${step.mode}`;
     case 'power-off':
       return `power off ${step.target.machine}`;
-    case 'delete-node':
-    case 'park':
-    case 'note':
-    case 'note-stopping':
-    case 'set-tombstone':
-    case 'lift-out-of-service':
-    case 'release-node':
-      return `${step.do} ${step.node.name} (${step.node.uid})`;
   }
+};
+
+/** Returns what a run is about to do, and the codes of the reasons. */
+export const plannedInWords = (planned: readonly PlannedStep[]): string => {
+  const codes = new Set(planned.map(({ because }) => because.code));
+  const steps = planned.map(({ step }) => stepInWords(step));
+  return `${steps.join(' and to ')}, because of ${[...codes].join(' and ')}`;
 };
 
 const nodeInWords = ({ node }: World): string =>
