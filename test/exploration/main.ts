@@ -5,7 +5,7 @@ import { scenarioNamed } from './named.ts';
 import { scenarios } from './scenarios.ts';
 import type { Scenario } from './explore.ts';
 import { type Explored, type Played, replay } from './search.ts';
-import { loadStory, RECOVERY_BEGINS, saveStory, TIME_PASSES, timeline, worldInWords } from './story.ts';
+import { legendOf, loadStory, RECOVERY_BEGINS, saveStory, TIME_PASSES, timeline, worldInWords } from './story.ts';
 import { meanings } from './invariants.ts';
 import { shortenPatience } from './time.ts';
 import { openVariantThread } from './try-variant.ts';
@@ -31,13 +31,16 @@ const exploreAside = (name: string, most: number | null): Promise<Explored> =>
 
 const counted = (count: number): string => count.toLocaleString('en-US');
 
-const tell = ({ name, says }: Scenario, { story, ...found }: Explored, seconds: number): void => {
+const tell = ({ name, says, cloud }: Scenario, { story, ...found }: Explored, seconds: number): void => {
   const { states, transitions, worlds, runs, depth, exhausted } = found;
   console.log(`${name}: ${says}`);
   console.log(
     `  ${counted(states)} states, ${counted(transitions)} transitions, ${counted(worlds)} worlds, ${counted(runs)} runs, depth ${depth}, ${seconds} s, ${exhausted ? 'exhausted' : 'not exhausted'}`,
   );
-  if (story) console.log([`  breaks ${story.breaks} (${meanings[story.breaks]}):`, ...timeline(story.says)].join('\n'));
+  if (story)
+    console.log(
+      [`  breaks ${story.breaks} (${meanings[story.breaks]}):`, ...legendOf(cloud), ...timeline(story.says)].join('\n'),
+    );
 };
 
 const exploreAll = async (chosen: readonly Scenario[], most: number | null, storyFile: string | undefined) => {
@@ -76,12 +79,13 @@ const toldAgain = (played: readonly Played[]): readonly string[] => {
 const replayFile = async (path: string): Promise<void> => {
   shortenPatience();
   const story = await loadStory(path);
-  const { played, breaks } = replay(scenarioNamed(story.scenario), story);
+  const scenario = scenarioNamed(story.scenario);
+  const { played, breaks } = replay(scenario, story);
   const recoveryAt = story.says.indexOf(RECOVERY_BEGINS);
   const recovery = recoveryAt === -1 ? [] : story.says.slice(recoveryAt).map((sentence) => `        ${sentence}`);
   const verdict = breaks === null ? 'breaks nothing' : `breaks ${breaks}: ${meanings[breaks]}`;
   const about = story.about === undefined ? [] : [`About: ${story.about}`];
-  console.log([...about, ...toldAgain(played), ...recovery, verdict].join('\n'));
+  console.log([...about, ...legendOf(scenario.cloud), ...toldAgain(played), ...recovery, verdict].join('\n'));
   if (breaks !== story.breaks) process.exitCode = 1;
 };
 

@@ -1,10 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { azureManaged, ec2 } from './clouds.ts';
 import { scenarioNamed } from './named.ts';
 import { replay } from './search.ts';
-import { loadStory, RECOVERY_BEGINS } from './story.ts';
+import { legendOf, loadStory, RECOVERY_BEGINS, worldInWords } from './story.ts';
 import { shortenPatience } from './time.ts';
-import { FOREIGN } from './world.ts';
+import { FOREIGN, healthy } from './world.ts';
 
 /**
  * Stories of what breaks if a term of the assumption does not hold, and of defects that are fixed. `npm run explore --
@@ -67,5 +68,29 @@ describe('a story', () => {
     expect(() => replay(scenarioNamed(scenario), { says: [first, 'the moon rises'] })).toThrow(
       '"the moon rises" cannot happen. What can: the machine is off;',
     );
+  });
+});
+
+describe('a printed story', () => {
+  it('describes the world in words', () => {
+    const world = healthy({});
+    expect(worldInWords(world)).toBe(
+      'machine running (boot 1), its database writes | Node of boot 1 Ready | pod bound | ' +
+        'VolumeAttachment attached | disk attached to this machine',
+    );
+    const machine = { ...world.machine, power: 'gone', writes: false } as const;
+    const moved = { ...world, machine, node: null, pod: 'gone', attachment: 'gone', disk: 'there' } as const;
+    expect(worldInWords(moved)).toBe(
+      'machine terminated | no Node | no pod | no VolumeAttachment | ' +
+        'disk attached to another machine, whose database writes',
+    );
+  });
+
+  it('says which IDs its short names stand for', () => {
+    expect(legendOf(azureManaged)).toEqual([
+      `Machine node-a: ${azureManaged.machine}`,
+      `Disk data: ${azureManaged.disk}`,
+    ]);
+    expect(legendOf(ec2)).toEqual([]);
   });
 });

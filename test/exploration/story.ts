@@ -2,10 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Step } from '../../fencing/model/steps.ts';
 import type { PlannedStep } from '../../fencing/rules/view.ts';
+import type { ExploredCloud } from './clouds.ts';
 import { isTaintedByUs } from './facts.ts';
 import { type Broken, meanings } from './invariants.ts';
 import { TICK_MS } from './time.ts';
-import type { World } from './world.ts';
+import { isGone, type World } from './world.ts';
 import { QUARANTINE } from '../../kubernetes/names.ts';
 
 /** A schedule that breaks an invariant, as sentences in a file. */
@@ -33,6 +34,16 @@ export const RUN = '{run}';
 export const withName = (sentence: string, name: string): string => sentence.replaceAll(RUN, name);
 
 const fenceInWords = (fence: string): string => (isToBegin(fence) ? 'a new fence' : fence);
+
+/** The last part of an ID. Some clouds give IDs of 150 characters. */
+const shortName = (id: string): string => id.slice(id.lastIndexOf('/') + 1);
+
+/** Returns a line for each ID that a story shortens. */
+export const legendOf = ({ machine, disk }: Pick<ExploredCloud, 'machine' | 'disk'>): readonly string[] =>
+  [
+    { what: 'Machine', id: machine },
+    { what: 'Disk', id: disk },
+  ].flatMap(({ what, id }) => (shortName(id) === id ? [] : [`${what} ${shortName(id)}: ${id}`]));
 
 type NodeStep = Extract<Step, { readonly node: unknown }>;
 
@@ -77,9 +88,9 @@ export const stepInWords = (step: Step): string => {
         ? `nudge the attacher of VolumeAttachment ${step.attachment.name} (${step.attachment.uid})`
         : `remove the nudge from VolumeAttachment ${step.attachment.name} (${step.attachment.uid})`;
     case 'detach-disk':
-      return `detach ${step.disk} from ${step.from.machine}, ${step.mode}`;
+      return `detach disk ${shortName(step.disk)} from machine ${shortName(step.from.machine)}, ${step.mode}`;
     case 'power-off':
-      return `power off ${step.target.machine}`;
+      return `power off machine ${shortName(step.target.machine)}`;
   }
 };
 
@@ -99,13 +110,32 @@ const nodeInWords = ({ node }: World): string =>
         ...(node.taints.some(({ key }) => key === QUARANTINE.key) ? ['quarantined'] : []),
       ].join(', ');
 
-/** Returns a description of the world in one line. */
-export const worldInWords = (world: World): string => {
-  const { machine, pod, attachment, disk } = world;
-  const guest = machine.writes ? ', its database writes' : '';
-  const volume = `VolumeAttachment ${attachment} | disk ${disk}`;
-  return `machine ${machine.power} in boot ${machine.kernel}${guest} | ${nodeInWords(world)} | pod ${pod} | ${volume}`;
+const powerInWords = ({ power, hibernates }: World['machine']): string => {
+  if (hibernates && power === 'stopping') return 'hibernating';
+  return hibernates && power === 'off' ? 'hibernated' : power;
 };
+
+const machineInWords = (world: World): string => {
+  const { power, kernel, writes } = world.machine;
+  if (isGone(world)) return power === 'gone' ? 'machine terminated' : 'machine terminated, and unknown to its cloud';
+  return `machine ${powerInWords(world.machine)} (boot ${kernel})${writes ? ', its database writes' : ''}`;
+};
+
+const disksInWords = {
+  here: 'attached to this machine',
+  free: 'attached to no machine',
+  there: 'attached to another machine, whose database writes',
+} as const;
+
+/** Returns a description of the world in one line. */
+export const worldInWords = (world: World): string =>
+  [
+    machineInWords(world),
+    nodeInWords(world),
+    world.pod === 'gone' ? 'no pod' : `pod ${world.pod}`,
+    world.attachment === 'gone' ? 'no VolumeAttachment' : `VolumeAttachment ${world.attachment}`,
+    `disk ${disksInWords[world.disk]}`,
+  ].join(' | ');
 
 /** Returns the story with the time (s) of each sentence. */
 export const timeline = (says: readonly string[]): readonly string[] => {
