@@ -5,7 +5,7 @@ import { scenarioNamed } from './named.ts';
 import { scenarios } from './scenarios.ts';
 import type { Scenario } from './explore.ts';
 import { type Explored, type Played, replay } from './search.ts';
-import { legendOf, loadStory, RECOVERY_BEGINS, saveStory, TIME_PASSES, timeline, worldInWords } from './story.ts';
+import { headOf, loadStory, RECOVERY_BEGINS, saveStory, TIME_PASSES, timeline, worldInWords } from './story.ts';
 import { meanings } from './invariants.ts';
 import { shortenPatience } from './time.ts';
 import { openVariantThread } from './try-variant.ts';
@@ -31,15 +31,17 @@ const exploreAside = (name: string, most: number | null): Promise<Explored> =>
 
 const counted = (count: number): string => count.toLocaleString('en-US');
 
-const tell = ({ name, says, cloud }: Scenario, { story, ...found }: Explored, seconds: number): void => {
+const tell = (scenario: Scenario, { story, ...found }: Explored, seconds: number): void => {
   const { states, transitions, worlds, runs, depth, exhausted } = found;
-  console.log(`${name}: ${says}`);
+  console.log(`${scenario.name}: ${scenario.says}`);
   console.log(
     `  ${counted(states)} states, ${counted(transitions)} transitions, ${counted(worlds)} worlds, ${counted(runs)} runs, depth ${depth}, ${seconds} s, ${exhausted ? 'exhausted' : 'not exhausted'}`,
   );
   if (story)
     console.log(
-      [`  breaks ${story.breaks} (${meanings[story.breaks]}):`, ...legendOf(cloud), ...timeline(story.says)].join('\n'),
+      [`  breaks ${story.breaks} (${meanings[story.breaks]}):`, ...headOf(scenario), ...timeline(story.says)].join(
+        '\n',
+      ),
     );
 };
 
@@ -85,7 +87,8 @@ const replayFile = async (path: string): Promise<void> => {
   const recovery = recoveryAt === -1 ? [] : story.says.slice(recoveryAt).map((sentence) => `        ${sentence}`);
   const verdict = breaks === null ? 'breaks nothing' : `breaks ${breaks}: ${meanings[breaks]}`;
   const about = story.about === undefined ? [] : [`About: ${story.about}`];
-  console.log([...about, ...legendOf(scenario.cloud), ...toldAgain(played), ...recovery, verdict].join('\n'));
+  const head = [`Scenario ${scenario.name}: ${scenario.says}`, ...about, ...headOf(scenario)];
+  console.log([...head, ...toldAgain(played), ...recovery, verdict].join('\n'));
   if (breaks !== story.breaks) process.exitCode = 1;
 };
 

@@ -127,7 +127,7 @@ export const replay = (
   const from = expansion(numbers);
   const recoveryAt = says.indexOf(RECOVERY_BEGINS);
   let reached: readonly Reached[] = [
-    { state: from.start, runs: NO_RUN_YET, before: null, says: scenario.says, breaks: null },
+    { state: from.start, runs: NO_RUN_YET, before: null, says: 'the scenario begins', breaks: null },
   ];
   for (const sentence of recoveryAt === -1 ? says : says.slice(0, recoveryAt))
     reached = reachedBy(sentence, reached, from);

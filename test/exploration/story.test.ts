@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { azureManaged, ec2 } from './clouds.ts';
 import { scenarioNamed } from './named.ts';
 import { replay } from './search.ts';
-import { legendOf, loadStory, RECOVERY_BEGINS, worldInWords } from './story.ts';
+import { headOf, loadStory, RECOVERY_BEGINS, worldInWords } from './story.ts';
 import { shortenPatience } from './time.ts';
 import { FOREIGN, healthy } from './world.ts';
 
@@ -86,11 +86,13 @@ describe('a printed story', () => {
     );
   });
 
-  it('says which IDs its short names stand for', () => {
-    expect(legendOf(azureManaged)).toEqual([
+  it('says what a second stands for, and which IDs its short names stand for', () => {
+    const clock = 'One second here stands for one step of the clock. The waits of the protocol are shortened.';
+    expect(headOf({ cloud: azureManaged })).toEqual([
+      clock,
       `Machine node-a: ${azureManaged.machine}`,
       `Disk data: ${azureManaged.disk}`,
     ]);
-    expect(legendOf(ec2)).toEqual([]);
+    expect(headOf({ cloud: ec2 })).toEqual([clock]);
   });
 });

@@ -38,12 +38,18 @@ const fenceInWords = (fence: string): string => (isToBegin(fence) ? 'a new fence
 /** The last part of an ID. Some clouds give IDs of 150 characters. */
 const shortName = (id: string): string => id.slice(id.lastIndexOf('/') + 1);
 
-/** Returns a line for each ID that a story shortens. */
-export const legendOf = ({ machine, disk }: Pick<ExploredCloud, 'machine' | 'disk'>): readonly string[] =>
+/** A line for each ID that a story shortens. */
+const legendOf = ({ machine, disk }: Pick<ExploredCloud, 'machine' | 'disk'>): readonly string[] =>
   [
     { what: 'Machine', id: machine },
     { what: 'Disk', id: disk },
   ].flatMap(({ what, id }) => (shortName(id) === id ? [] : [`${what} ${shortName(id)}: ${id}`]));
+
+/** Returns what a reader has to know before a story of this scenario. */
+export const headOf = ({ cloud }: { readonly cloud: Pick<ExploredCloud, 'machine' | 'disk'> }): readonly string[] => [
+  'One second here stands for one step of the clock. The waits of the protocol are shortened.',
+  ...legendOf(cloud),
+];
 
 type NodeStep = Extract<Step, { readonly node: unknown }>;
 
@@ -151,7 +157,7 @@ export const timeline = (says: readonly string[]): readonly string[] => {
 
 const storyFile = z.object({
   scenario: z.string(),
-  /** For a defect that is fixed: what it was. */
+  /** What it shows. For a defect that is fixed: what it was. */
   about: z.string().optional(),
   breaks: z.custom<Broken>((name) => typeof name === 'string' && name in meanings, 'is no invariant').nullable(),
   says: z.array(z.string()).nonempty(),
