@@ -322,6 +322,7 @@ export const expansion = (numbers: Numbers) => {
     visit(keys.of(worldAfter, oneAfter, otherAfter), tell, null);
   };
   return {
+    numbers,
     expand,
     start: keys.of(worlds.numberOf(scenario.start()), NOBODY, NOBODY),
     worldOf: (state: number): number => keys.partsOf(state).world,

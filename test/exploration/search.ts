@@ -55,7 +55,8 @@ const search = (expansion: Expansion, states: States, most: number) => {
     }
     expansion.expand(states.keyAt(at.index), (state, tell, breaks) => {
       at.transitions += 1;
-      if (breaks) stories.push({ breaks, says: told([...pathTo(at.index, states, expansion), tell()]) });
+      if (breaks)
+        stories.push({ breaks, says: told([...pathTo(at.index, states, expansion), tell()], expansion.numbers) });
       add(state, at.index);
     });
   }
@@ -82,7 +83,7 @@ export const explore = (scenario: Scenario, most = Infinity): Explored => {
   const states = stateTable();
   const { index, depth, transitions, firstSeen, story } = search(from, states, most);
   const found = { states: states.size(), transitions, worlds: numbers.worlds.size(), runs: numbers.runs.size(), depth };
-  const tell = (world: number): readonly string[] => told(pathTo(firstSeen[world] ?? 0, states, from));
+  const tell = (world: number): readonly string[] => told(pathTo(firstSeen[world] ?? 0, states, from), numbers);
   const exhausted = story === null && index === states.size();
   return { ...found, exhausted, story: story ?? neverRecovers(numbers, tell) };
 };
@@ -102,12 +103,12 @@ interface Reached {
 }
 
 /** Returns the states to which this sentence leads. */
-const reachedBy = (sentence: string, from: readonly Reached[], { expand }: Expansion): readonly Reached[] => {
+const reachedBy = (sentence: string, from: readonly Reached[], { expand, numbers }: Expansion): readonly Reached[] => {
   const reached = new Map<string, Reached>();
   const possible = new Set<string>();
   for (const before of from)
     expand(before.state, (state, tell, breaks) => {
-      const { says, runs } = follow(before.runs, tell());
+      const { says, runs } = follow(before.runs, tell(), numbers);
       possible.add(says);
       const key = JSON.stringify([state, runs]);
       const known = reached.get(key);
