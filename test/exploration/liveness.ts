@@ -18,6 +18,7 @@ import { OPT_OUT_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { bootIdOf, isTaintedByUs } from './facts.ts';
 import { named } from './effects.ts';
 import { acted, begun, callsOf, type RunAt, runLater } from './runs.ts';
+import { untilRepeated, withoutDoubles } from './repeats.ts';
 import { withName } from './story.ts';
 import { progress } from './surroundings.ts';
 import { OLDEST_TICKS } from './time.ts';
@@ -101,7 +102,7 @@ export const moveOn = (world: World, run: RunAt, scenario: Scenario): Step => {
   return {
     world: later.world,
     run: runLater(run, scenario),
-    says: ['time passes', ...later.says].join('; '),
+    says: ['time passes', ...withoutDoubles(later.says)].join('; '),
   };
 };
 
@@ -112,9 +113,12 @@ const MOST_MOVES = 60;
 const runToEnd = (from: World, scenario: Scenario): Recovery => {
   let at: Step = { world: from, run: newRun(scenario), says: 'a run begins' };
   const says = [at.says];
+  let waits = '';
   for (let moves = 0; at.run.at !== 'end'; moves += 1) {
-    if (moves > MOST_MOVES) return { world: at.world, says: [...says.slice(0, 12), 'and so on, without an end'] };
+    if (moves > MOST_MOVES)
+      return { world: at.world, says: [...untilRepeated(says), `and so on, without an end${waits}`] };
     at = moveOn(at.world, at.run, scenario);
+    if (at.run.at === 'sleep') waits = doesNext(at.run);
     says.push(at.says);
   }
   const sweep = sweepBy(at.run);
@@ -205,6 +209,8 @@ export const missingIn = (world: World): string | null => {
 const isUnchanged = (before: World, after: World): boolean =>
   JSON.stringify({ ...before, lease: null }) === JSON.stringify({ ...after, lease: null });
 
+const THE_SAME = 'each further run does the same';
+
 /** As many runs as a sweep starts in a few rounds. */
 const MOST_RUNS = 6;
 
@@ -218,7 +224,7 @@ export const recoveryJudge = (scenario: Scenario) => {
     const passed = [from];
     const settled = settle(from, scenario);
     let { world } = settled;
-    const says = [...settled.says];
+    const says = [...withoutDoubles(settled.says)];
     for (let runs = 0; runs <= MOST_RUNS; runs += 1) {
       const text = JSON.stringify(world);
       if (recovered.has(text) || missingIn(world) === null) {
@@ -230,11 +236,12 @@ export const recoveryJudge = (scenario: Scenario) => {
       if (runs === MOST_RUNS) break;
       const ended = runToEnd(world, scenario);
       const after = settle(ended.world, scenario);
-      says.push(...ended.says, ...after.says);
+      const next = [...ended.says, ...withoutDoubles(after.says)];
+      says.push(...(next.every((sentence) => says.includes(sentence)) ? [THE_SAME] : next));
       const stands = isUnchanged(world, after.world);
       world = after.world;
       if (stands) break;
     }
-    return [...says, `${missingIn(world) ?? ''}, whatever fresh runs do`];
+    return [...withoutDoubles(says), `${missingIn(world) ?? ''}, whatever fresh runs do`];
   };
 };
