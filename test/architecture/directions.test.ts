@@ -182,6 +182,7 @@ describe('directions between directories', () => {
         'cli/commands/init.ts',
         'cli/stage-file.ts',
         'infra/',
+        'kubernetes/kubeconfig.ts',
         'scripts/',
         'providers/azure/plugin/access.ts',
       ],
