@@ -84,6 +84,16 @@ export const isOff = (machine: Machine): boolean => machine.shown.power === 'off
 export const endedBootOf = ({ history, shown }: Machine): number =>
   (history.findLast(({ shown: { power } }) => power === 'off' || power === 'gone')?.shown ?? shown).launch;
 
+/** Returns when the machine went off, or null if it is not off (ms of the engine). */
+export const offSinceOf = (machine: Machine): number | null => {
+  if (!isOff(machine)) return null;
+  const { history } = machine;
+  const lastOn = history.findLastIndex(
+    ({ shown: { power } }) => power !== 'off' && power !== 'gone' && power !== 'forgotten',
+  );
+  return history[lastOn + 1]?.at ?? null;
+};
+
 /** Returns when the kubelet last renewed its Lease (ms of the engine), or null if it never did. */
 export const renewedAt = (machine: Machine, now: number): number | null => {
   if (machine.lastRenewal !== null) return machine.lastRenewal < 0 ? null : machine.lastRenewal;

@@ -21,7 +21,7 @@ import type { Write } from './api-server.ts';
 import type { CloudWrite } from './clouds/side.ts';
 import { bootOf, isReady, keyIn, nameOf, taintsOf, uidOf } from './cluster-objects.ts';
 import type { Cluster } from './kubernetes.ts';
-import { type Disk, endedBootOf, isGone, isOff, type Machine, mayWrite } from './machines.ts';
+import { type Disk, endedBootOf, isGone, isOff, type Machine, mayWrite, offSinceOf } from './machines.ts';
 import type { Assumption } from './network.ts';
 import { EPOCH } from './process.ts';
 
@@ -34,6 +34,7 @@ export type Invariant =
   | 'release-after-return'
   | 'no-live-node-deleted'
   | 'power-off-by-policy'
+  | 'policy-holds'
   | 'removed-stays-removed'
   | 'nothing-foreign'
   | 'pause'
@@ -50,6 +51,9 @@ export interface Violation {
 
 /** How long a run may act on what it has read of a cluster, with slow answers before and after (ms). */
 const READ_LASTS_MS = 45_000;
+
+/** Clouds give times in whole seconds. */
+const SECOND_MS = 1_000;
 
 /** How long a person's statement lasts: as long as the command to which it was given (ms). */
 const ACCEPTED_MS = 60_000;
@@ -182,6 +186,18 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
       );
     if (isNew && machine) withinCap(machine);
   };
+  /**
+   * The delay counts from the power-off. If the cloud does not say when that was, it counts from the last renewal of the
+   * Lease, if that is not in the future. So the earlier of the two counts here.
+   */
+  const notBeforeDelay = (machine: Machine): void => {
+    const off = offSinceOf(machine);
+    const lease = Date.parse(cluster.leaseOf(machine.node) ?? '') - EPOCH;
+    if (off === null || lease - now() > timing.clocksDiffer - maxSkew) return;
+    const earliest = Math.min(off, Number.isNaN(lease) ? off : lease) - SECOND_MS - maxSkew;
+    if (now() - earliest < policy.fenceAfter)
+      fail('policy-holds', `${machine.name} is marked ${now() - off} ms after its power-off`);
+  };
   const noteFence = (fence: string, machine: Machine): void => {
     if (!endedBoots.has(fence)) endedBoots.set(fence, endedBootOf(machine));
   };
@@ -212,13 +228,17 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     releases(step, before);
     if (stepProperties[step.do].destructive) destroys(step.do, machine, before, nameOf(before));
     if (step.do === 'mark') marked(before, machine);
-    if (step.do === 'mark' && machine) noteFence(step.record.fence, machine);
+    if (step.do !== 'mark' || !machine) return;
+    noteFence(step.record.fence, machine);
+    // A mark that only moves the quarantine to this boot frees nothing, so it does not wait.
+    if (step.record.phase === 'fencing') notBeforeDelay(machine);
   };
   const deletesNode = (before: V1Node, step: Step): void => {
     const machine = cluster.machineOfNode.get(uidOf(before));
     ofThisBoot(step, before);
     destroys('delete-node', machine, before, nameOf(before));
-    if (machine && policy.deleteNode !== 'always' && (!isGone(machine) || policy.deleteNode === 'never'))
+    if (policy.deleteNode === 'never') fail('policy-holds', `the Node ${nameOf(before)} is deleted`);
+    if (machine && policy.deleteNode !== 'always' && !isGone(machine))
       fail('no-live-node-deleted', `the Node of ${machine.name} is deleted, which is ${machine.shown.power}`);
   };
 
@@ -249,6 +269,7 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     onCloudWrite: ({ verb, machine, disk }) => {
       if (verb === 'power-off') return powersOff(machine);
       destroys('detach-disk', machine, nodeBelow(machine), disk?.id ?? '');
+      if (policy.detach === 'never') fail('policy-holds', `${disk?.id ?? ''} is detached from ${machine.name}`);
     },
     onDetach: (machine, disk, why) => {
       if (mayWrite(machine) && machine.mounted.has(disk.id) && why !== 'a foreign out-of-service taint')
