@@ -153,7 +153,7 @@ export const createInstall = (options: InstallOptions): Install => {
     const changed = {
       reserve: async (...asked) => {
         const admission = await cluster.reserve(...asked);
-        if (admission.admitted) options.admitted(asked[0].machine);
+        if (admission.admitted && !asked[0].onlyAsked) options.admitted(asked[0].machine);
         return admission;
       },
       apply: (...[step, ...rest]) => over(step).apply(step, ...rest),

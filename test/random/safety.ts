@@ -1,4 +1,5 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import { STALE_LEASE_MS } from '../../fencing/loop/ports.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import { timing } from '../../fencing/model/policy.ts';
@@ -16,12 +17,14 @@ import {
   STOPPING_LABEL,
   SEAL_LABEL,
   TAINT_LABEL,
+  ZONE_LABEL,
 } from '../../kubernetes/names.ts';
 import type { Write } from './api-server.ts';
 import type { CloudWrite } from './clouds/side.ts';
 import { bootOf, isReady, keyIn, nameOf, taintsOf, uidOf } from './cluster-objects.ts';
 import type { Cluster } from './kubernetes.ts';
 import { type Disk, endedBootOf, isGone, isOff, type Machine, mayWrite, offSinceOf } from './machines.ts';
+import { providerIdOf } from './names.ts';
 import type { Assumption } from './network.ts';
 import { EPOCH } from './process.ts';
 
@@ -35,6 +38,8 @@ export type Invariant =
   | 'no-live-node-deleted'
   | 'power-off-by-policy'
   | 'policy-holds'
+  | 'unclaimed-power-off'
+  | 'network-power-off'
   | 'removed-stays-removed'
   | 'nothing-foreign'
   | 'pause'
@@ -54,6 +59,9 @@ const READ_LASTS_MS = 45_000;
 
 /** Clouds give times in whole seconds. */
 const SECOND_MS = 1_000;
+
+/** How long an invocation lasts at most (ms). */
+const FUNCTION_LASTS_MS = 60_000;
 
 /** How long a person's statement lasts: as long as the command to which it was given (ms). */
 const ACCEPTED_MS = 60_000;
@@ -120,6 +128,8 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
   const endedBoots = new Map<string, number>();
   const begun: { readonly at: number; readonly machine: string }[] = [];
   const admitted = new Map<MachineId, number>();
+  /** When the cap last admitted the machine, whenever its fence began. */
+  const counted = new Map<MachineId, number>();
   let pausedSince: number | null = null;
   let mostNodes = 0;
   /** By the uid of the Node. A later Node with the same name is not opted out. */
@@ -166,25 +176,25 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     return Math.min(admitted.get(machine) ?? now(), begins.length > 0 ? Math.max(...begins) : Infinity);
   };
   // A machine that took over an id counts as the one before, because the ledger cannot always distinguish them.
-  const withinCap = (machine: Machine): void => {
+  const withinCap = (machine: Machine, what: string): void => {
     const window = timing.capWindow - 2 * maxSkew - 60_000;
     const recent = begun.filter(({ at }) => now() - at < window);
     const others = new Set(recent.map((one) => one.machine));
     others.delete(machine.id);
     const limit = Math.max(1, Math.floor(policy.cap.share * mostNodes + 1e-9));
-    if (others.size >= limit)
-      fail('cap', `the fence of ${machine.name} begins although ${others.size} of ${limit} have begun`);
+    if (others.size >= limit) fail('cap', `${what} takes effect although ${others.size} of ${limit} fences have begun`);
     begun.splice(0, begun.length, ...recent, { at: claimedAt(machine.id), machine: machine.id });
   };
+  const notOptedOut = (node: V1Node, what: string): void => {
+    const since = optedOutSince.get(uidOf(node));
+    if (since !== undefined && policy.optOut !== 'none' && now() - since > READ_LASTS_MS)
+      fail('opt-out', `${what} takes effect although the Node has been opted out for ${now() - since} ms`);
+  };
   const marked = (before: V1Node, machine: Machine | undefined): void => {
-    const since = optedOutSince.get(uidOf(before));
-    const isNew = !hasFenceTraces(before);
-    if (isNew && since !== undefined && policy.optOut !== 'none' && now() - since > READ_LASTS_MS)
-      fail(
-        'opt-out',
-        `the fence of ${nameOf(before)} begins although the Node has been opted out for ${now() - since} ms`,
-      );
-    if (isNew && machine) withinCap(machine);
+    if (hasFenceTraces(before)) return;
+    const what = `the fence of ${nameOf(before)}`;
+    notOptedOut(before, what);
+    if (machine) withinCap(machine, what);
   };
   /**
    * The delay counts from the power-off. If the cloud does not say when that was, it counts from the last renewal of the
@@ -256,12 +266,52 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     if (write.kind === 'attachment' && write.verb === 'delete') cluster.noteDeletion(uidOf(write.before), 'Cloudfence');
     if (write.verb !== 'nudge') destroys(tag.do, machine, nodeBelow(machine), nameOf(write.before));
   };
+  /** How long a Node has been silent, according to its Lease (ms). One that never had a Lease has always been silent. */
+  const silentFor = (node: string): number => {
+    const renewed = Date.parse(cluster.leaseOf(node) ?? '');
+    return Number.isNaN(renewed) ? Infinity : EPOCH + now() - renewed;
+  };
+  /** No survey is so old that it does not show such a silence. */
+  const isLongSilent = (node: V1Node): boolean =>
+    silentFor(nameOf(node)) > STALE_LEASE_MS + timing.survey + maxSkew + PROOF_LASTS_MS + assumption.transit;
+  /** If other Nodes are silent too, the network may be down. A fenced Node shows nothing about the network. */
+  const networkWorks = (machine: Machine, node: V1Node): void => {
+    const unfenced = cluster.objects.nodes.all().filter((one) => one === node || !hasFenceTraces(one));
+    const silent = unfenced.filter((one) => one !== node && isLongSilent(one));
+    const zone = unfenced.filter(({ metadata }) => metadata?.labels?.[ZONE_LABEL] === machine.zone);
+    if (silent.length > 0)
+      fail(
+        'network-power-off',
+        `${machine.name} is powered off although ${silent.map(nameOf).join(', ')} is silent too`,
+      );
+    if (zone.every((one) => one === node || isLongSilent(one)))
+      fail('network-power-off', `${machine.name} is powered off although its whole zone is silent`);
+  };
+  const unclaimed = (machine: Machine, node: V1Node): void => {
+    const other = cluster.objects.nodes
+      .all()
+      .find(
+        (one) => one !== node && one.spec?.providerID !== undefined && one.spec.providerID === providerIdOf(machine),
+      );
+    if (other && now() - (other.metadata?.creationTimestamp?.getTime() ?? 0) + EPOCH > timing.survey + READ_LASTS_MS)
+      fail('unclaimed-power-off', `${machine.name} is powered off although ${nameOf(other)} names it too`);
+  };
   const powersOff = (machine: Machine): void => {
     const node = nodeBelow(machine);
+    const what = `the power-off of ${machine.name}`;
     if (policy.unreachable !== 'power-off')
       return fail('power-off-by-policy', `${machine.name} is powered off although the policy is to report`);
-    notPaused(`the power-off of ${machine.name}`);
-    if (node && isReady(node)) fail('power-off-by-policy', `${machine.name} is powered off although its Node is Ready`);
+    notPaused(what);
+    if (!node) return;
+    notOptedOut(node, what);
+    if (isReady(node)) fail('power-off-by-policy', `${machine.name} is powered off although its Node is Ready`);
+    if (silentFor(nameOf(node)) < STALE_LEASE_MS - maxSkew - SECOND_MS)
+      fail('power-off-by-policy', `${machine.name} is powered off although its kubelet renews its Lease`);
+    networkWorks(machine, node);
+    unclaimed(machine, node);
+    if (now() - (counted.get(machine.id) ?? -Infinity) > READ_LASTS_MS + FUNCTION_LASTS_MS)
+      fail('cap', `${what} takes effect although the cap has not counted it`);
+    withinCap(machine, what);
   };
   return {
     violations,
@@ -302,6 +352,7 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
       else optedOutSince.delete(uidOf(node));
     },
     noteAdmission: (machine) => {
+      counted.set(machine, now());
       const before = admitted.get(machine) ?? -Infinity;
       if (now() - before >= timing.capWindow - maxSkew) admitted.set(machine, now());
     },
