@@ -49,6 +49,10 @@ export const osDiskIdOf = (serial: number): string => `${COMPUTE}/disks/os-${ser
 export const vmIdOf = ({ serial }: Pick<Machine, 'serial'>): string => `11111111-2222-4333-8444-${hex(serial, 12)}`;
 export const numericIdOf = ({ serial }: Pick<Machine, 'serial'>): string => String(1_000_000_000_000_000 + serial);
 
+/** Whether this is the immutable id of the machine. EC2 needs none, because it uses no id again. */
+export const isIncarnation = (machine: Machine, id: string | null): boolean =>
+  id === null || id === vmIdOf(machine) || id === numericIdOf(machine);
+
 const DRIVERS: Readonly<Record<CloudName, string>> = {
   aws: 'ebs.csi.aws.com',
   azure: 'disk.csi.azure.com',

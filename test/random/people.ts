@@ -102,6 +102,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
   const removeFence = (at: number): boolean => {
     const node = nodeAt(at);
     if (!node || oursOn(node).length === 0) return false;
+    safety.noteChange(node);
     safety.forgetRemovals(node);
     const {
       [FENCED_LABEL]: _fence,

@@ -38,6 +38,7 @@ export type Invariant =
   | 'no-live-node-deleted'
   | 'power-off-by-policy'
   | 'policy-holds'
+  | 'detach-target'
   | 'unclaimed-power-off'
   | 'network-power-off'
   | 'removed-stays-removed'
@@ -77,8 +78,12 @@ export interface Safety {
   readonly violations: readonly Violation[];
   readonly onWrite: (write: Write, tag: unknown) => void;
   readonly onCloudWrite: (write: CloudWrite) => void;
+  /** A detach through the cloud begins, or arrives at the cloud, whether or not the cloud accepts it. */
+  readonly onDetachRequest: (machine: Machine | null, disk: string) => void;
   readonly onDetach: (machine: Machine, disk: Disk, why: string) => void;
   readonly onSweep: (began: number) => void;
+  /** A person removed a part of the fence, or all of it. */
+  readonly noteChange: (node: V1Node) => void;
   readonly noteRemoval: (node: V1Node) => void;
   /**
    * The removal does not count any more: the whole fence was removed without a trace, or someone set such a taint
@@ -99,6 +104,7 @@ export interface Safety {
 interface World {
   readonly now: () => number;
   readonly cluster: Cluster;
+  readonly disks: ReadonlyMap<string, Disk>;
   readonly policy: Policy;
   readonly assumption: Assumption;
   readonly lastOffAt: (machine: Machine) => number;
@@ -119,7 +125,7 @@ const foreignOn = (node: V1Node): string => {
   return JSON.stringify([others(node.metadata?.labels), others(node.metadata?.annotations), taints, node.status]);
 };
 
-export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxSkew }: World): Safety => {
+export const createSafety = ({ now, cluster, disks, policy, assumption, lastOffAt, maxSkew }: World): Safety => {
   const violations: Violation[] = [];
   let removals: readonly Removal[] = [];
   /** By the uid of the Node. */
@@ -135,6 +141,10 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
   /** By the uid of the Node. A later Node with the same name is not opted out. */
   const optedOutSince = new Map<string, number>();
   const suspectedAt = new Map<string, number>();
+  /** By disk: the machine that it left last. */
+  const lastLeft = new Map<string, { readonly machine: Machine; readonly at: number }>();
+  /** By the uid of the Node: when a person last removed something of a fence from it. */
+  const changedAt = new Map<string, number>();
   const fail = (breaks: Invariant, says: string): void => void violations.push({ at: now(), breaks, says });
   const mayAct = (machine: Machine): boolean =>
     isOff(machine) || now() - lastOffAt(machine) <= assumption.staleness + PROOF_LASTS_MS + assumption.transit;
@@ -296,6 +306,23 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
     if (other && now() - (other.metadata?.creationTimestamp?.getTime() ?? 0) + EPOCH > timing.survey + READ_LASTS_MS)
       fail('unclaimed-power-off', `${machine.name} is powered off although ${nameOf(other)} names it too`);
   };
+  /** What Cloudfence has read may be this old when it acts on it. */
+  const actsWithin = assumption.staleness + PROOF_LASTS_MS + assumption.transit;
+  const holds = (machine: Machine, disk: string): boolean => {
+    const left = lastLeft.get(disk);
+    const isHeld = disks.get(disk)?.holder === machine;
+    return isHeld || (left?.machine === machine && now() - left.at <= actsWithin);
+  };
+  const detachesRightDisk = (machine: Machine | null, disk: string): void => {
+    const node = nodeBelow(machine ?? undefined);
+    if (!machine || !holds(machine, disk))
+      return fail(
+        'detach-target',
+        `a detach names ${disk}, which is not attached to ${machine?.name ?? 'that machine'}`,
+      );
+    if (node && !hasFenceTraces(node) && now() - (changedAt.get(uidOf(node)) ?? -Infinity) > actsWithin)
+      fail('detach-target', `a detach names ${disk} of ${machine.name}, which is not fenced`);
+  };
   const powersOff = (machine: Machine): void => {
     const node = nodeBelow(machine);
     const what = `the power-off of ${machine.name}`;
@@ -321,7 +348,9 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
       destroys('detach-disk', machine, nodeBelow(machine), disk?.id ?? '');
       if (policy.detach === 'never') fail('policy-holds', `${disk?.id ?? ''} is detached from ${machine.name}`);
     },
+    onDetachRequest: detachesRightDisk,
     onDetach: (machine, disk, why) => {
+      lastLeft.set(disk.id, { machine, at: now() });
       if (mayWrite(machine) && machine.mounted.has(disk.id) && why !== 'a foreign out-of-service taint')
         fail('one-writer', `${disk.id} leaves ${machine.name}, whose guest writes to it, because of ${why}`);
     },
@@ -336,6 +365,7 @@ export const createSafety = ({ now, cluster, policy, assumption, lastOffAt, maxS
           fail('taint-off-a-running-machine', `two sweeps leave our taint on ${nameOf(node)}, whose machine runs`);
       }
     },
+    noteChange: (node) => void changedAt.set(uidOf(node), now()),
     noteRemoval: (node) => {
       const { record, taintedFor } = nodeFacts(node, []);
       const launch = endedBoots.get(record?.fence ?? taintedFor?.fence ?? '');

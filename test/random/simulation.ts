@@ -8,7 +8,7 @@ import { createEngine } from './engine.ts';
 import { createInstall, type Install } from './install.ts';
 import { type Cluster, createKubernetes, type Workload } from './kubernetes.ts';
 import { createFleet, type Disk, type Fleet, isGone, type Machine } from './machines.ts';
-import { diskIdOf, machineIdOf, ZONES } from './names.ts';
+import { diskIdOf, isIncarnation, machineIdOf, ZONES } from './names.ts';
 import { createNetwork } from './network.ts';
 import { createKeys } from './keys.ts';
 import { newerVersion, olderVersion } from './other-versions.ts';
@@ -141,6 +141,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
   const safety: Safety = createSafety({
     now: engine.now,
     cluster,
+    disks: fleet.disks,
     policy: plan.policy,
     assumption: plan.assumption,
     lastOffAt: (machine) => lastOff.get(machine) ?? -Infinity,
@@ -159,22 +160,34 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     recordEvent: (reason: string) => count(`event ${reason}`),
     ...(keys && { keys }),
   };
+  /** A step is judged before the cloud's own reads can reject it. */
+  const judged = (cloud: Cloud): Cloud => ({
+    ...cloud,
+    detach: (from, disk, ...rest) => {
+      const machine = fleet.machines.findLast((one) => one.id === from.machine && isIncarnation(one, from.incarnation));
+      safety.onDetachRequest(machine ?? null, disk);
+      return cloud.detach(from, disk, ...rest);
+    },
+  });
   const cloudFor = (process: Process): Cloud =>
-    simulatedClouds(
-      {
-        fleet,
-        network,
-        process,
-        now: engine.now,
-        watch: (write) => {
-          count(`step ${write.verb}`);
-          tell(`Cloudfence: ${write.verb} ${write.machine.name} ${write.disk?.id ?? ''}`);
-          safety.onCloudWrite(write);
+    judged(
+      simulatedClouds(
+        {
+          fleet,
+          network,
+          process,
+          now: engine.now,
+          watch: (write) => {
+            count(`step ${write.verb}`);
+            tell(`Cloudfence: ${write.verb} ${write.machine.name} ${write.disk?.id ?? ''}`);
+            safety.onCloudWrite(write);
+          },
+          watchDetach: safety.onDetachRequest,
+          detach: (machine, disk, forced) => fleet.detach(machine, disk, forced),
+          powerOff: (machine) => fleet.stop(machine, { byGuest: false, takes: 3_000 }),
         },
-        detach: (machine, disk, forced) => fleet.detach(machine, disk, forced),
-        powerOff: (machine) => fleet.stop(machine, { byGuest: false, takes: 3_000 }),
-      },
-      plan.clouds,
+        plan.clouds,
+      ),
     );
   const install: Install = createInstall({
     engine,

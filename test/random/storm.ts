@@ -165,6 +165,7 @@ export const playStorm = async ({ machines, dead, eventsLost, atOnce, shape }: S
           process,
           now: engine.now,
           watch: () => undefined,
+          watchDetach: () => undefined,
           detach: (machine, disk) => fleet.detach(machine, disk, false),
           powerOff: () => undefined,
         },

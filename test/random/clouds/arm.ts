@@ -123,6 +123,8 @@ interface DetachBody {
 }
 
 const detachAll = (side: CloudSide, name: string, { dataDisksToDetach }: DetachBody): void => {
+  const named = seenById(side, machineIdOf('azure', name, 0), 0)?.machine ?? null;
+  for (const { diskId } of dataDisksToDetach) side.watchDetach(named, diskId);
   const machine = standing(side, name);
   for (const { diskId, detachOption } of dataDisksToDetach) {
     const disk = side.fleet.disks.get(diskId);

@@ -122,6 +122,7 @@ export const simulatedCompute = (side: CloudSide): Cloud => {
       }),
     detachDisk: (path: Ordered & { readonly deviceName: string }, options: Options) =>
       ordered(path, options, (machine) => {
+        side.watchDetach(machine, path.deviceName);
         const disk = side.fleet.disks.get(path.deviceName);
         if (!disk || disk.holder !== machine) throw errorOf(400, 3, 'invalid');
         side.watch({ verb: 'detach', machine, disk });

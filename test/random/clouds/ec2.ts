@@ -81,6 +81,7 @@ const volumes = (side: CloudSide, command: DescribeVolumesCommand, age: number) 
 };
 
 const detach = (side: CloudSide, { input }: DetachVolumeCommand) => {
+  side.watchDetach(seenById(side, input.InstanceId ?? '', 0)?.machine ?? null, input.VolumeId ?? '');
   const disk = side.fleet.disks.get(input.VolumeId ?? '');
   if (!disk) throw errorOf('InvalidVolume.NotFound', 400);
   if (disk.holder === null || disk.holder.id !== input.InstanceId) throw errorOf('IncorrectState', 400);
