@@ -19,6 +19,8 @@ interface World {
   readonly policy: Policy;
   /** Whether a person removed our taint from the Node in its present boot. */
   readonly isRemoved: (node: V1Node) => boolean;
+  /** Whether the tombstone of the Node is of the machine's present boot. */
+  readonly hasPresentTombstone: (node: V1Node) => boolean;
   /** Why the latest run about a machine refused, if it refused. */
   readonly refusals: ReadonlyMap<MachineId, string>;
 }
@@ -29,8 +31,8 @@ const nodeOf = (machine: Machine, { objects, machineOfNode }: Cluster): V1Node |
 };
 
 /** A person who opts a Node out, or who removes a fence, decides about this boot. */
-const isLeftToPerson = (node: V1Node, { policy, isRemoved }: World): boolean =>
-  nodeFacts(node, []).tombstone !== null || (isOptedOut(node) && policy.optOut !== 'none') || isRemoved(node);
+const isLeftToPerson = (node: V1Node, { policy, isRemoved, hasPresentTombstone }: World): boolean =>
+  hasPresentTombstone(node) || (isOptedOut(node) && policy.optOut !== 'none') || isRemoved(node);
 
 const attachmentsOf = (machine: Machine, { cluster: { objects, machineOfAttachment } }: World) =>
   objects.attachments.all().filter((one) => machineOfAttachment.get(uidOf(one)) === machine);

@@ -1,5 +1,6 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import { STALE_LEASE_MS } from '../../fencing/loop/ports.ts';
+import { isOfUnknownBoot } from '../../fencing/model/cluster-facts.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import { timing } from '../../fencing/model/policy.ts';
@@ -93,6 +94,8 @@ export interface Safety {
   /** A person has looked, and ends the fence of the Node with `release --accept`. */
   readonly noteAcceptance: (node: V1Node) => void;
   readonly isRemoved: (node: V1Node) => boolean;
+  /** Whether the tombstone of the Node is of the boot that has ended, or of the present one if none has ended. */
+  readonly hasPresentTombstone: (node: V1Node) => boolean;
   readonly notePause: (paused: boolean) => void;
   readonly noteOptOut: (node: V1Node, out: boolean) => void;
   /** The cap has admitted the fence of the machine. The fence counts from then on, whenever its mark is written. */
@@ -141,6 +144,8 @@ export const createSafety = ({ now, cluster, disks, policy, assumption, lastOffA
   /** By the uid of the Node. A later Node with the same name is not opted out. */
   const optedOutSince = new Map<string, number>();
   const suspectedAt = new Map<string, number>();
+  /** By the uid of the Node and its tombstone: the boot of the machine that had ended when Cloudfence wrote it. */
+  const tombstones = new Map<string, number>();
   /** By disk: the machine that it left last. */
   const lastLeft = new Map<string, { readonly machine: Machine; readonly at: number }>();
   /** By the uid of the Node: when a person last removed something of a fence from it. */
@@ -240,8 +245,17 @@ export const createSafety = ({ now, cluster, disks, policy, assumption, lastOffA
         `the fence ${step.record.fence} of ${nameOf(node)} is released in the boot that it is for`,
       );
   };
+  const tombstoneKey = (node: V1Node): string | null => {
+    const { tombstone, label } = nodeFacts(node, []);
+    return tombstone && `${uidOf(node)} ${label}`;
+  };
+  const noteTombstone = (before: V1Node, after: V1Node, machine: Machine | undefined): void => {
+    const key = tombstoneKey(after);
+    if (key !== null && key !== tombstoneKey(before) && machine) tombstones.set(key, endedBootOf(machine));
+  };
   const patches = (before: V1Node, after: V1Node, step: Step): void => {
     const machine = cluster.machineOfNode.get(uidOf(before));
+    noteTombstone(before, after, machine);
     if (foreignOn(before) !== foreignOn(after))
       fail('nothing-foreign', `${step.do} changes on ${nameOf(before)} what is not ours`);
     ofThisBoot(step, before);
@@ -376,6 +390,15 @@ export const createSafety = ({ now, cluster, disks, policy, assumption, lastOffA
     },
     noteAcceptance: (node) => void accepted.set(uidOf(node), now()),
     isRemoved: (node) => removalOn(node) !== undefined,
+    hasPresentTombstone: (node) => {
+      const { tombstone, bootID } = nodeFacts(node, []);
+      const machine = cluster.machineOfNode.get(uidOf(node));
+      if (!tombstone || !machine) return false;
+      // If the cloud did not know the boot, only the kubelet distinguishes it from the next one.
+      return (
+        isOfUnknownBoot(tombstone, { bootID }) || tombstones.get(tombstoneKey(node) ?? '') === endedBootOf(machine)
+      );
+    },
     notePause: (paused) => void (pausedSince = paused ? (pausedSince ?? now()) : null),
     noteOptOut: (node, out) => {
       if (out) optedOutSince.set(uidOf(node), optedOutSince.get(uidOf(node)) ?? now());

@@ -391,7 +391,8 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     }
   };
 
-  const recovering = { cluster, fleet, policy: plan.policy, isRemoved: safety.isRemoved, refusals };
+  const { isRemoved, hasPresentTombstone } = safety;
+  const recovering = { cluster, fleet, policy: plan.policy, isRemoved, hasPresentTombstone, refusals };
   const lacks = (): readonly string[] => [
     ...lacksOf(recovering),
     ...(install.waiting().length > 0 ? [`${install.waiting().length} messages wait`] : []),
