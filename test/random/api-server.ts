@@ -1,5 +1,6 @@
 import {
   ApiException,
+  type V1ConfigMap,
   type V1Node,
   type V1Pod,
   type V1VolumeAttachment,
@@ -24,7 +25,15 @@ export type Write =
   | { readonly verb: 'patch'; readonly kind: 'node'; readonly before: V1Node; readonly after: V1Node }
   | { readonly verb: 'delete'; readonly kind: 'node'; readonly before: V1Node }
   | { readonly verb: 'delete' | 'fail'; readonly kind: 'pod'; readonly before: V1Pod }
-  | { readonly verb: 'delete' | 'nudge'; readonly kind: 'attachment'; readonly before: V1VolumeAttachment };
+  | { readonly verb: 'delete' | 'nudge'; readonly kind: 'attachment'; readonly before: V1VolumeAttachment }
+  | {
+      readonly verb: 'write';
+      readonly kind: 'ledger';
+      readonly before: V1ConfigMap | undefined;
+      readonly after: V1ConfigMap;
+    }
+  /** `about`: the name of the object that the Event is about. */
+  | { readonly verb: 'create'; readonly kind: 'event'; readonly about: string };
 
 export interface Served {
   readonly objects: Objects;
@@ -116,6 +125,12 @@ export const deletePodIn = (shelf: ObjectStore<V1Pod>, pod: V1Pod, now: Date): v
   if (!isDeleting(pod)) shelf.put(key, { ...pod, metadata: { ...pod.metadata, deletionTimestamp: now } });
 };
 
+/** Returns the name of the object of a write. */
+export const targetOf = (write: Write): string => {
+  if (write.kind === 'event') return write.about;
+  return nameOf(write.kind === 'ledger' ? write.after : write.before);
+};
+
 /** What the server does, by the names of the client. `tag` names the step. */
 const methodsOf = ({ objects, leaseOf, leases, watch, recordEvent }: Served, now: () => Date, tag: unknown) => ({
   readNode: ({ name }: { name: string }) => found(objects.nodes.get(name), name),
@@ -185,6 +200,7 @@ const methodsOf = ({ objects, leaseOf, leases, watch, recordEvent }: Served, now
   }) => {
     const key = keyIn(namespace, body.metadata.name);
     if (objects.maps.get(key)) throw conflict(body.metadata.name);
+    watch({ verb: 'write', kind: 'ledger', before: undefined, after: body }, tag);
     return objects.maps.put(key, body);
   },
   patchNamespacedConfigMap: ({
@@ -202,7 +218,9 @@ const methodsOf = ({ objects, leaseOf, leases, watch, recordEvent }: Served, now
     const key = keyIn(namespace, name);
     const before = found(objects.maps.get(key), name);
     refuseUnless(before, body.metadata, name);
-    return objects.maps.put(key, { ...before, data: { ...before.data, ...body.data } });
+    const after = { ...before, data: { ...before.data, ...body.data } };
+    watch({ verb: 'write', kind: 'ledger', before, after }, tag);
+    return objects.maps.put(key, after);
   },
   readCSINode: ({ name }: { name: string }) => found(objects.csiNodes.get(name), name),
   readVolumeAttachment: ({ name }: { name: string }) => found(objects.attachments.get(name), name),
@@ -240,7 +258,12 @@ const methodsOf = ({ objects, leaseOf, leases, watch, recordEvent }: Served, now
     items: leases().map((name) => ({ metadata: { name }, spec: { renewTime: leaseOf(name) ?? undefined } })),
     metadata: {},
   }),
-  createNamespacedEvent: ({ body }: { body: { readonly reason?: string } }) => {
+  createNamespacedEvent: ({
+    body,
+  }: {
+    body: { readonly reason?: string; readonly involvedObject?: { readonly name?: string } };
+  }) => {
+    watch({ verb: 'create', kind: 'event', about: body.involvedObject?.name ?? '' }, tag);
     recordEvent(body.reason ?? '');
     return {};
   },

@@ -8,6 +8,7 @@ import type { StepReport } from '../../fencing/model/outcome.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import type { FunctionDependencies } from '../../functions/dependencies.ts';
 import type { TimeLimit } from '../../functions/invocation.ts';
+import type { LookAgain } from '../../functions/messages.ts';
 import { sweep } from '../../functions/sweep.ts';
 import { clusterFromConnection } from '../../kubernetes/cluster.ts';
 import { connect, type Served } from './api-server.ts';
@@ -15,6 +16,7 @@ import type { SeededRandom } from './seeded-random.ts';
 import type { Engine } from './engine.ts';
 import { deliverTo } from './handlers.ts';
 import type { CloudName } from './machines.ts';
+import { type Mandate, mandateFor } from './mandates.ts';
 import type { Network } from './network.ts';
 import { type Process, startProcess } from './process.ts';
 
@@ -46,6 +48,8 @@ export interface Install {
   /** Sweeps that have ended, with the times at which they began and ended. */
   readonly sweeps: { readonly began: number; readonly ended: number; readonly undisturbed: boolean }[];
   readonly running: () => number;
+  /** Deploys the functions with or without shadow mode. Invocations that run keep what they began with. */
+  readonly setShadow: (shadow: boolean) => void;
   /** Makes the next invocations begin in new processes, as after a deploy. */
   readonly upgrade: () => void;
   /** Ends everything that runs, and removes everything that waits. */
@@ -56,6 +60,7 @@ export interface Install {
 
 interface Host {
   readonly process: Process;
+  readonly policy: Policy;
   readonly dependencies: FunctionDependencies;
 }
 
@@ -72,6 +77,10 @@ export interface InstallOptions {
   /** Receives each log line. */
   readonly log: (line: object) => void;
   readonly fail: (error: unknown) => void;
+  /** Called when a process begins an invocation. */
+  readonly invokes?: (process: Process, mandate: Mandate) => void;
+  /** Called with each message that Cloudfence sends to itself, when the queue gets it. */
+  readonly sends?: (message: LookAgain) => void;
   /** Called with each machine whose fence the cap admits. */
   readonly admitted: (machine: MachineId) => void;
   /** How many finished fences keep their entries in the ledger, if not the default. */
@@ -98,7 +107,8 @@ const POLL_MS = { least: 20, most: 500 } as const;
 export const CLUSTER = 'simulated';
 
 export const createInstall = (options: InstallOptions): Install => {
-  const { engine, random, network, served, policy, maxSkew, cloudFor, log, fail } = options;
+  const { engine, random, network, served, maxSkew, cloudFor, log, fail } = options;
+  let { policy } = options;
   const queue: Waiting[] = [];
   const deadLetters: DeadLetter[] = [];
   const sweeps: { began: number; ended: number; undisturbed: boolean }[] = [];
@@ -136,7 +146,11 @@ export const createInstall = (options: InstallOptions): Install => {
     policy,
     whyNotServed: () => null,
     queues: {
-      again: (message, seconds) => viaQueue(process, () => send(JSON.stringify(message), seconds * 1_000)),
+      again: (message, seconds) =>
+        viaQueue(process, () => {
+          options.sends?.(message);
+          send(JSON.stringify(message), seconds * 1_000);
+        }),
       dead: (letter) => viaQueue(process, () => bury(letter)),
       postpone: (receipt, seconds) => viaQueue(process, () => postpone(Number(receipt), seconds * 1_000)),
     },
@@ -166,25 +180,27 @@ export const createInstall = (options: InstallOptions): Install => {
   const startHost = (): Host => {
     const skew = random.between(-maxSkew, maxSkew);
     const process = startProcess(engine, `process ${(ids += 1)}`, { skew, monoOffset: random.between(0, 1_000_000) });
-    return { process, dependencies: dependenciesOf(process) };
+    return { process, policy, dependencies: dependenciesOf(process) };
   };
 
   /** Starts an invocation. `ended` is called once, with null if the invocation did not end normally. */
   const invoke = <T>(
     work: (dependencies: FunctionDependencies, limit: TimeLimit) => Promise<T>,
     ended: (answer: T | null) => void,
+    bodies: readonly string[] = [],
   ): void => {
     const began = engine.now();
     const host = idle.pop() ?? startHost();
     const { process, dependencies } = host;
     processes.add(process);
+    options.invokes?.(process, mandateFor(bodies, host.policy.shadow));
     let over = false;
     const end = (answer: T | null): void => {
       if (over) return;
       over = true;
       processes.delete(process);
       ended(answer);
-      if (answer === null) process.kill();
+      if (answer === null || host.policy !== policy) process.kill();
       else idle.push(host);
     };
     engine.after(FUNCTION_LASTS_MS, () => end(null));
@@ -236,6 +252,7 @@ export const createInstall = (options: InstallOptions): Install => {
         }
         if (queue.some(({ visibleAt }) => visibleAt <= engine.now())) poll();
       },
+      batch.map(({ body }) => body),
     );
   };
   const sweepNow = (): void => {
@@ -257,7 +274,7 @@ export const createInstall = (options: InstallOptions): Install => {
   };
   const release = (machine: MachineId, accepted: string | null): void =>
     invoke(
-      async ({ ports, newRunId }) => {
+      async ({ ports, policy, newRunId }) => {
         const signal = ports.clock.timeout(FUNCTION_LASTS_MS);
         const deadline = ports.clock.now().mono + RELEASE_LASTS_MS;
         const request = { machine, intent: 'release', accepted, vouched: null } as const;
@@ -269,6 +286,9 @@ export const createInstall = (options: InstallOptions): Install => {
           log({ decision: outcome.outcome, because: outcome.reason.code, step: null, says: outcome.reason.says });
       },
     );
+  const upgrade = (): void => {
+    for (const { process } of idle.splice(0)) process.kill();
+  };
   const oneOf = (choice: number): Process | undefined => {
     const alive = [...processes].filter((process) => process.isAlive());
     return alive[choice % Math.max(1, alive.length)];
@@ -291,8 +311,11 @@ export const createInstall = (options: InstallOptions): Install => {
     deadLetters,
     sweeps,
     running: () => processes.size,
-    upgrade: () => {
-      for (const { process } of idle.splice(0)) process.kill();
+    upgrade,
+    setShadow: (shadow) => {
+      if (policy.shadow === shadow) return;
+      policy = { ...policy, shadow };
+      upgrade();
     },
     stop: () => {
       for (const process of processes) process.kill();

@@ -36,6 +36,8 @@ export type PlannedEvent =
       readonly do:
         | 'pause'
         | 'unpause'
+        | 'shadow'
+        | 'unshadow'
         | 'attacher-down'
         | 'attacher-up'
         | 'poison'
@@ -227,8 +229,36 @@ const watcher = (random: SeededRandom, machine: number, until: number): Planned 
   return { at, do: random.oneOf(acts), machine, within: 2 * MINUTE };
 };
 
-/** The plan of a seed. In every sixth, a kubelet removes or changes the record of a fence. */
+const withMore = (plan: Plan, more: readonly Planned[]): Plan => ({
+  ...plan,
+  happenings: [...plan.happenings, ...more].toSorted((a, b) => a.at - b.at),
+});
+
+/** Shadow mode begins before or during an incident, and ends again, or lasts until the faults end. */
+const shadowPeriod = (random: SeededRandom, until: number): readonly Planned[] => {
+  const at = random.between(0, until);
+  const end: Planned = { at: random.between(at, until), do: 'unshadow' };
+  return [{ at, do: 'shadow' }, ...(random.chance(0.5) ? [end] : [])];
+};
+
+/** A person asks for a dry run soon after each machine is off. */
+const dryRuns = (random: SeededRandom, { happenings, until }: Plan): readonly Planned[] =>
+  happenings.flatMap((one): readonly Planned[] => {
+    if (one.do !== 'stop' && one.do !== 'terminate') return [];
+    const at = one.at + one.takes + random.oneOf([0, 1, 10]) * random.between(100, 3_000);
+    return at < until ? [{ at, do: 'dry-run', machine: one.machine }] : [];
+  });
+
+/** The plan of a seed. In every fourth, Cloudfence imagines: in a dry run after each stop, or in shadow mode. */
 export const planFor = (seed: number): Plan => {
+  const plan = tamperedPlanFor(seed);
+  const random = seededRandom(seed, 'imagining');
+  if (random.chance(3 / 4)) return plan;
+  return withMore(plan, random.chance(0.5) ? dryRuns(random, plan) : shadowPeriod(random, plan.until));
+};
+
+/** In every sixth plan, a kubelet removes or changes the record of a fence. */
+export const tamperedPlanFor = (seed: number): Plan => {
   const plan = watchedPlanFor(seed);
   const random = seededRandom(seed, 'kubelets');
   if (random.chance(5 / 6)) return plan;

@@ -1,4 +1,4 @@
-import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import type { V1ConfigMap, V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import { STALE_LEASE_MS } from '../../fencing/loop/ports.ts';
 import { isOfUnknownBoot } from '../../fencing/model/cluster-facts.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
@@ -6,6 +6,7 @@ import type { Policy } from '../../fencing/model/policy.ts';
 import { timing } from '../../fencing/model/policy.ts';
 import { PROOF_LASTS_MS } from '../../fencing/model/permit.ts';
 import { type Step, stepProperties } from '../../fencing/model/steps.ts';
+import type { LookAgain } from '../../functions/messages.ts';
 import { shortMachine } from '../../kubernetes/ledger-text.ts';
 import { fenceAnnotation, hasFenceTraces, hasOwnTaint, nodeFacts } from '../../kubernetes/node-facts.ts';
 import {
@@ -26,6 +27,7 @@ import { bootOf, isReady, keyIn, nameOf, taintsOf, uidOf } from './cluster-objec
 import type { Cluster } from './kubernetes.ts';
 import { type Disk, endedBootOf, isGone, isOff, type Machine, mayWrite, offSinceOf } from './machines.ts';
 import { providerIdOf } from './names.ts';
+import { isImagined, type Mandate } from './mandates.ts';
 import type { Assumption } from './network.ts';
 import { EPOCH } from './process.ts';
 
@@ -47,6 +49,8 @@ export type Invariant =
   | 'pause'
   | 'opt-out'
   | 'cap'
+  | 'dry-run'
+  | 'shadow'
   | 'no-fault'
   | 'recovery';
 
@@ -82,6 +86,8 @@ export interface Safety {
   /** A detach through the cloud begins, or arrives at the cloud, whether or not the cloud accepts it. */
   readonly onDetachRequest: (machine: Machine | null, disk: string) => void;
   readonly onDetach: (machine: Machine, disk: Disk, why: string) => void;
+  /** Cloudfence sends a message to itself. */
+  readonly onMessage: (message: Pick<LookAgain, 'machine' | 'dryRun'>) => void;
   readonly onSweep: (began: number) => void;
   /** A person removed a part of the fence, or all of it. */
   readonly noteChange: (node: V1Node) => void;
@@ -112,12 +118,28 @@ interface World {
   readonly assumption: Assumption;
   readonly lastOffAt: (machine: Machine) => number;
   readonly maxSkew: number;
+  /** What the invocation may write whose call takes effect at this moment. */
+  readonly mandate: () => Mandate;
 }
 
 const OURS: ReadonlySet<string> = new Set([FENCED_LABEL, TAINT_LABEL, SEAL_LABEL, STOPPING_LABEL, RECORD_ANNOTATION]);
 
 const isStep = (tag: unknown): tag is Step =>
   typeof tag === 'object' && tag !== null && 'do' in tag && typeof tag.do === 'string' && tag.do in stepProperties;
+
+/** A patch that removes our taint or ends a fence may write these again, if a person has removed them. */
+const REWRITTEN: ReadonlySet<string> = new Set([FENCED_LABEL, SEAL_LABEL, RECORD_ANNOTATION]);
+
+/** Whether a write only removes what Cloudfence has left. */
+const removes = (write: Write, step: Step): boolean => {
+  if (write.kind === 'attachment') return step.do === 'nudge' && !step.on;
+  if (write.kind !== 'node' || write.verb !== 'patch') return false;
+  const before = new Set(oursOn(write.before));
+  const after = oursOn(write.after);
+  if (after.some((one) => !before.has(one) && !REWRITTEN.has(one))) return false;
+  const isFewer = after.length < before.size;
+  return isFewer || step.do === 'lift-out-of-service' || step.do === 'release-node';
+};
 
 /** What is on a Node that Cloudfence must not touch. */
 const foreignOn = (node: V1Node): string => {
@@ -128,7 +150,16 @@ const foreignOn = (node: V1Node): string => {
   return JSON.stringify([others(node.metadata?.labels), others(node.metadata?.annotations), taints, node.status]);
 };
 
-export const createSafety = ({ now, cluster, disks, policy, assumption, lastOffAt, maxSkew }: World): Safety => {
+export const createSafety = ({
+  now,
+  cluster,
+  disks,
+  policy,
+  assumption,
+  lastOffAt,
+  maxSkew,
+  mandate,
+}: World): Safety => {
   const violations: Violation[] = [];
   let removals: readonly Removal[] = [];
   /** By the uid of the Node. */
@@ -212,8 +243,8 @@ export const createSafety = ({ now, cluster, disks, policy, assumption, lastOffA
     if (machine) withinCap(machine, what);
   };
   /**
-   * The delay counts from the power-off. If the cloud does not say when that was, it counts from the last renewal of the
-   * Lease, if that is not in the future. So the earlier of the two counts here.
+   * The delay counts from the power-off. If the cloud does not say when that was, it counts from the last renewal of
+   * the Lease, if that is not in the future. So the earlier of the two counts here.
    */
   const notBeforeDelay = (machine: Machine): void => {
     const off = offSinceOf(machine);
@@ -280,17 +311,52 @@ export const createSafety = ({ now, cluster, disks, policy, assumption, lastOffA
     const node = machine && cluster.objects.nodes.get(machine.node);
     return node && cluster.machineOfNode.get(uidOf(node)) === machine ? node : undefined;
   };
+  const machineOf = (write: Write): Machine | undefined => {
+    switch (write.kind) {
+      case 'node':
+        return cluster.machineOfNode.get(uidOf(write.before));
+      case 'pod':
+        return cluster.machineOfPod.get(uidOf(write.before));
+      case 'attachment':
+        return cluster.machineOfAttachment.get(uidOf(write.before));
+      case 'ledger':
+      case 'event':
+        return undefined;
+    }
+  };
+  /** A dry run writes nothing. In shadow mode, nothing is written except to remove what an earlier fence left. */
+  const writesByMandate = (what: string, machine: MachineId | null, removes: boolean): void => {
+    if (isImagined(mandate(), machine)) fail('dry-run', `a dry run writes: ${what}`);
+    if (mandate().shadow && !removes) fail('shadow', `shadow mode writes: ${what}`);
+  };
+  /** The entries, without the stand-ins for fences that are only counted. */
+  const linesOf = (map: V1ConfigMap | undefined): readonly string[] =>
+    (map?.data?.[LEDGER.fences] ?? '').split('\n').filter((line) => line.includes(' '));
+  const registers = (before: V1ConfigMap | undefined, after: V1ConfigMap): void => {
+    const known = new Set(linesOf(before));
+    const written = linesOf(after).filter((line) => !known.has(line));
+    const names = new Set(linesOf(before).map((line) => line.split(' ')[0]));
+    const { imagines } = mandate();
+    const own = imagines === 'everything' ? [] : [...imagines];
+    const machine = own.find((id) => written.some((line) => line.startsWith(shortMachine(id)))) ?? null;
+    writesByMandate(
+      'the ledger',
+      machine,
+      written.every((line) => names.has(line.split(' ')[0])),
+    );
+  };
   const onWrite: Safety['onWrite'] = (write, tag) => {
+    if (write.kind === 'ledger') return registers(write.before, write.after);
+    if (write.kind === 'event') return writesByMandate(`an Event about ${write.about}`, null, true);
     if (!isStep(tag)) return fail('act-under-proof', `a ${write.verb} of a ${write.kind} is no step`);
+    const machine = machineOf(write);
+    writesByMandate(`${tag.do} ${nameOf(write.before)}`, machine?.id ?? null, removes(write, tag));
     if (write.kind === 'node')
       return write.verb === 'patch' ? patches(write.before, write.after, tag) : deletesNode(write.before, tag);
-    const machine = (write.kind === 'pod' ? cluster.machineOfPod : cluster.machineOfAttachment).get(
-      uidOf(write.before),
-    );
     if (write.kind === 'attachment' && write.verb === 'delete') cluster.noteDeletion(uidOf(write.before), 'Cloudfence');
     if (write.verb !== 'nudge') destroys(tag.do, machine, nodeBelow(machine), nameOf(write.before));
   };
-  /** How long a Node has been silent, according to its Lease (ms). One that never had a Lease has always been silent. */
+  /** How long a Node has been silent, according to its Lease (ms). Without a Lease, it has always been silent. */
   const silentFor = (node: string): number => {
     const renewed = Date.parse(cluster.leaseOf(node) ?? '');
     return Number.isNaN(renewed) ? Infinity : EPOCH + now() - renewed;
@@ -357,7 +423,11 @@ export const createSafety = ({ now, cluster, disks, policy, assumption, lastOffA
   return {
     violations,
     onWrite,
+    onMessage: ({ machine, dryRun }) => {
+      if (!dryRun && isImagined(mandate(), machine)) fail('dry-run', `a dry run asks for a run about ${machine}`);
+    },
     onCloudWrite: ({ verb, machine, disk }) => {
+      writesByMandate(`${verb} ${disk?.id ?? ''} ${machine.name}`, machine.id, false);
       if (verb === 'power-off') return powersOff(machine);
       destroys('detach-disk', machine, nodeBelow(machine), disk?.id ?? '');
       if (policy.detach === 'never') fail('policy-holds', `${disk?.id ?? ''} is detached from ${machine.name}`);

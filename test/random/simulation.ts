@@ -2,7 +2,8 @@ import type { Cloud } from '../../fencing/model/cloud.ts';
 import { LEDGER } from '../../kubernetes/names.ts';
 import { simulatedClouds } from './clouds/all.ts';
 import { eventOf } from './clouds/events.ts';
-import { keyIn, nameOf, uidOf } from './cluster-objects.ts';
+import { targetOf } from './api-server.ts';
+import { keyIn, uidOf } from './cluster-objects.ts';
 import { seededRandom } from './seeded-random.ts';
 import { createEngine } from './engine.ts';
 import { createInstall, type Install } from './install.ts';
@@ -11,6 +12,7 @@ import { createFleet, type Disk, type Fleet, isGone, type Machine } from './mach
 import { diskIdOf, isIncarnation, machineIdOf, ZONES } from './names.ts';
 import { createNetwork } from './network.ts';
 import { createKeys } from './keys.ts';
+import { createMandates } from './mandates.ts';
 import { newerVersion, olderVersion } from './other-versions.ts';
 import { happeningInWords } from './story.ts';
 import type { Plan, Planned } from './plan.ts';
@@ -85,7 +87,8 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
   const keys = plan.happenings.some((what) => what.do === 'rotate')
     ? createKeys({ engine, network: open, note: (what) => count(`fault ${what}`) })
     : null;
-  const network = keys?.guarding(open) ?? open;
+  const mandates = createMandates();
+  const network = mandates.noting(keys?.guarding(open) ?? open);
   const fleet: Fleet = createFleet({
     engine,
     random: seededRandom(plan.seed, 'machines'),
@@ -146,6 +149,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     assumption: plan.assumption,
     lastOffAt: (machine) => lastOff.get(machine) ?? -Infinity,
     maxSkew: plan.maxSkew,
+    mandate: mandates.acting,
   });
   const served = {
     objects: cluster.objects,
@@ -153,7 +157,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     leases: cluster.leases,
     watch: (...[write, tag]: Parameters<Safety['onWrite']>) => {
       tell(
-        `Cloudfence: ${typeof tag === 'object' && tag !== null && 'do' in tag ? String(tag.do) : write.verb} ${write.kind} ${nameOf(write.before)}`,
+        `Cloudfence: ${typeof tag === 'object' && tag !== null && 'do' in tag ? String(tag.do) : write.verb} ${write.kind} ${targetOf(write)}`,
       );
       safety.onWrite(write, tag);
     },
@@ -199,6 +203,8 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     home: plan.home,
     cloudFor,
     log: (line) => logged(line),
+    invokes: mandates.begin,
+    sends: safety.onMessage,
     entriesKept: seededRandom(plan.seed, 'ledger').oneOf(ENTRIES_KEPT),
     admitted: (machine) => {
       const { data } = cluster.objects.maps.get(keyIn(LEDGER.namespace, LEDGER.name)) ?? {};
@@ -357,6 +363,10 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
       case 'release':
       case 'accept':
         return people.release(what.machine, what.do === 'accept' ? 'looked at it' : null);
+      case 'shadow':
+      case 'unshadow':
+        install.setShadow(what.do === 'shadow');
+        return true;
       case 'opt-out':
         return people.setOptOut(what.machine, true);
       case 'opt-in':
@@ -400,6 +410,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
   ];
   const heal = (): void => {
     people.setPause(false);
+    install.setShadow(false);
     people.letPodsGo();
     cluster.setAttacher(true);
     for (const machine of fleet.machines) fleet.reconnect(machine);

@@ -89,6 +89,10 @@ export const happeningInWords = (what: Planned, name: string): string => {
       return 'a person pauses Cloudfence';
     case 'unpause':
       return 'a person ends the pause';
+    case 'shadow':
+      return 'Cloudfence is deployed in shadow mode';
+    case 'unshadow':
+      return 'Cloudfence is deployed without shadow mode';
     case 'attacher-down':
       return 'the CSI attacher stops';
     case 'attacher-up':

@@ -18,7 +18,7 @@ export interface CloudSide {
   readonly now: () => number;
   /** Called with each destructive call right before it takes effect. */
   readonly watch: (write: CloudWrite) => void;
-  /** Called with each detach that arrives, and with the machine that has the id, before the cloud accepts or rejects it. */
+  /** Called with each detach that arrives, and the machine that has the id, before the cloud accepts or rejects it. */
   readonly watchDetach: (machine: Machine | null, disk: string) => void;
   /** Detaches the disk, now or a moment later. */
   readonly detach: (machine: Machine, disk: Disk, forced: boolean) => void;
