@@ -261,9 +261,9 @@ const methodsOf = ({ objects, leaseOf, leases, watch, recordEvent }: Served, now
   createNamespacedEvent: ({
     body,
   }: {
-    body: { readonly reason?: string; readonly involvedObject?: { readonly name?: string } };
+    body: { readonly reason?: string; readonly regarding?: { readonly name?: string } };
   }) => {
-    watch({ verb: 'create', kind: 'event', about: body.involvedObject?.name ?? '' }, tag);
+    watch({ verb: 'create', kind: 'event', about: body.regarding?.name ?? '' }, tag);
     recordEvent(body.reason ?? '');
     return {};
   },

@@ -34,6 +34,13 @@ export interface DeadLetter {
   readonly body: string;
 }
 
+export interface EndedSweep {
+  readonly began: number;
+  readonly ended: number;
+  /** Its process ended normally, and the cluster answered. */
+  readonly undisturbed: boolean;
+}
+
 export interface Install {
   readonly send: (body: string, delayMs?: number) => void;
   readonly sweepNow: () => void;
@@ -45,8 +52,6 @@ export interface Install {
   readonly waiting: () => readonly string[];
   /** The latest of them. */
   readonly deadLetters: readonly DeadLetter[];
-  /** Sweeps that have ended, with the times at which they began and ended. */
-  readonly sweeps: { readonly began: number; readonly ended: number; readonly undisturbed: boolean }[];
   readonly running: () => number;
   /** Deploys the functions with or without shadow mode. Invocations that run keep what they began with. */
   readonly setShadow: (shadow: boolean) => void;
@@ -85,6 +90,8 @@ export interface InstallOptions {
   readonly admitted: (machine: MachineId) => void;
   /** How many finished fences keep their entries in the ledger, if not the default. */
   readonly entriesKept?: number;
+  /** Called with each sweep that has ended. */
+  readonly swept?: (sweep: EndedSweep) => void;
   /** Receives each dead letter. */
   readonly buried: (letter: DeadLetter) => void;
   /** How many batches are processed at the same time, if not the default. */
@@ -100,7 +107,6 @@ const VISIBILITY_MS = 6 * FUNCTION_LASTS_MS;
 const MOST_RECEIVES = 10;
 const AT_ONCE = 5;
 const BATCH = 10;
-const MOST_SWEEPS = 5;
 const MOST_LETTERS = 20;
 const POLL_MS = { least: 20, most: 500 } as const;
 
@@ -111,7 +117,6 @@ export const createInstall = (options: InstallOptions): Install => {
   let { policy } = options;
   const queue: Waiting[] = [];
   const deadLetters: DeadLetter[] = [];
-  const sweeps: { began: number; ended: number; undisturbed: boolean }[] = [];
   const processes = new Set<Process>();
   let ids = 0;
   let busy = 0;
@@ -260,8 +265,8 @@ export const createInstall = (options: InstallOptions): Install => {
     invoke(
       (dependencies, limit) => sweep(async () => dependencies)(null, limit),
       (answer) => {
-        sweeps.push({ began, ended: engine.now(), undisturbed: answer !== null && answer.unreachable.length === 0 });
-        if (sweeps.length > MOST_SWEEPS) sweeps.shift();
+        const undisturbed = answer !== null && answer.unreachable.length === 0;
+        options.swept?.({ began, ended: engine.now(), undisturbed });
       },
     );
   };
@@ -309,7 +314,6 @@ export const createInstall = (options: InstallOptions): Install => {
     release,
     waiting: () => queue.map(({ body }) => body),
     deadLetters,
-    sweeps,
     running: () => processes.size,
     upgrade,
     setShadow: (shadow) => {

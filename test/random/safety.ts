@@ -27,6 +27,7 @@ import { bootOf, isReady, keyIn, nameOf, taintsOf, uidOf } from './cluster-objec
 import type { Cluster } from './kubernetes.ts';
 import { type Disk, endedBootOf, isGone, isOff, type Machine, mayWrite, offSinceOf } from './machines.ts';
 import { providerIdOf } from './names.ts';
+import type { EndedSweep } from './install.ts';
 import { isImagined, type Mandate } from './mandates.ts';
 import type { Assumption } from './network.ts';
 import { EPOCH } from './process.ts';
@@ -88,7 +89,8 @@ export interface Safety {
   readonly onDetach: (machine: Machine, disk: Disk, why: string) => void;
   /** Cloudfence sends a message to itself. */
   readonly onMessage: (message: Pick<LookAgain, 'machine' | 'dryRun'>) => void;
-  readonly onSweep: (began: number) => void;
+  /** A sweep has ended that nothing disturbed: all its calls were answered, and its process was not frozen. */
+  readonly onSweep: (sweep: Pick<EndedSweep, 'began' | 'ended'>) => void;
   /** A person removed a part of the fence, or all of it. */
   readonly noteChange: (node: V1Node) => void;
   readonly noteRemoval: (node: V1Node) => void;
@@ -174,7 +176,8 @@ export const createSafety = ({
   let mostNodes = 0;
   /** By the uid of the Node. A later Node with the same name is not opted out. */
   const optedOutSince = new Map<string, number>();
-  const suspectedAt = new Map<string, number>();
+  /** By the uid of the Node: when the sweep ended that first left our taint on a machine that runs. */
+  const suspectedAt = new Map<string, { readonly boot: number; readonly at: number }>();
   /** By the uid of the Node and its tombstone: the boot of the machine that had ended when Cloudfence wrote it. */
   const tombstones = new Map<string, number>();
   /** By disk: the machine that it left last. */
@@ -438,14 +441,16 @@ export const createSafety = ({
       if (mayWrite(machine) && machine.mounted.has(disk.id) && why !== 'a foreign out-of-service taint')
         fail('one-writer', `${disk.id} leaves ${machine.name}, whose guest writes to it, because of ${why}`);
     },
-    onSweep: (began) => {
+    // The first sweep may have read the cluster before the mark took effect. The next one sees the mark.
+    onSweep: ({ began, ended }) => {
       for (const node of cluster.objects.nodes.all()) {
         const machine = cluster.machineOfNode.get(uidOf(node));
         const stays =
           machine?.shown.power === 'running' && hasOwnTaint(node) && machine.startedAt < began - assumption.staleness;
+        const suspected = suspectedAt.get(uidOf(node));
         if (!stays) suspectedAt.delete(uidOf(node));
-        else if (!suspectedAt.has(uidOf(node))) suspectedAt.set(uidOf(node), began);
-        else if (suspectedAt.get(uidOf(node)) !== began)
+        else if (suspected?.boot !== machine.boot) suspectedAt.set(uidOf(node), { boot: machine.boot, at: ended });
+        else if (suspected.at < began)
           fail('taint-off-a-running-machine', `two sweeps leave our taint on ${nameOf(node)}, whose machine runs`);
       }
     },

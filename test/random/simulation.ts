@@ -76,16 +76,28 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
   const chance = seededRandom(plan.seed, 'events');
   const late = seededRandom(plan.seed, 'leases');
   const lastOff = new WeakMap<Machine, number>();
+  /** When a call last failed, or a process was last frozen or killed. */
+  let disturbedAt = -Infinity;
   const open = createNetwork({
     engine,
     random: seededRandom(plan.seed, 'network'),
     faultPeriods: plan.faultPeriods,
     assumption: plan.assumption,
-    note: (fault) => count(`fault ${fault}`),
+    note: (fault) => {
+      disturbedAt = engine.now();
+      count(`fault ${fault}`);
+    },
   });
   // A key makes each call slower, so keys exist only if someone rotates them.
   const keys = plan.happenings.some((what) => what.do === 'rotate')
-    ? createKeys({ engine, network: open, note: (what) => count(`fault ${what}`) })
+    ? createKeys({
+        engine,
+        network: open,
+        note: (what) => {
+          disturbedAt = engine.now();
+          count(`fault ${what}`);
+        },
+      })
     : null;
   const mandates = createMandates();
   const network = mandates.noting(keys?.guarding(open) ?? open);
@@ -204,6 +216,9 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     cloudFor,
     log: (line) => logged(line),
     invokes: mandates.begin,
+    swept: ({ began, ended, undisturbed }) => {
+      if (undisturbed && began > disturbedAt) safety.onSweep({ began, ended });
+    },
     sends: safety.onMessage,
     entriesKept: seededRandom(plan.seed, 'ledger').oneOf(ENTRIES_KEPT),
     admitted: (machine) => {
@@ -339,8 +354,10 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
         if (machine) fleet.reconnect(machine);
         return true;
       case 'kill':
+        disturbedAt = engine.now();
         return install.kill(what.choice);
       case 'freeze':
+        disturbedAt = engine.now() + what.ms;
         return install.freeze(what.choice, what.ms);
       case 'remove-taint':
         return people.removeTaint(what.machine);
@@ -457,11 +474,8 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
   let stuck: readonly string[] = ['nothing was looked at'];
   while (!isBroken() && stuck.length > 0 && sweeps < MOST_HEALTHY_SWEEPS) {
     sweeps += 1;
-    const began = engine.now();
     install.sweepNow();
-    await engine.run(began + HEALTHY_SWEEP_EVERY, isBroken);
-    const swept = install.sweeps.findLast((one) => one.began === began);
-    if (swept?.undisturbed && sweeps > 1) safety.onSweep(began);
+    await engine.run(engine.now() + HEALTHY_SWEEP_EVERY, isBroken);
     stuck = lacks();
     if (sweeps === SWEEPS_BEFORE_A_PERSON_LOOKS)
       for (const machine of toLookAt(recovering))
