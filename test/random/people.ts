@@ -28,6 +28,8 @@ interface World {
   readonly machineAt: (at: number) => Machine | undefined;
 }
 
+export type PartOfFence = 'remove-seal' | 'remove-taint-label' | 'remove-quarantine';
+
 /** What a kubelet may write into the record of a fence. */
 const changesOfRecord = [
   { phase: 'releasing' },
@@ -117,6 +119,34 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
       withTaints({ ...node, metadata: { ...node.metadata, labels, annotations } }, taints),
     );
     return true;
+  };
+  const removeLabel = (at: number, label: string): boolean => {
+    const node = nodeAt(at);
+    const { [label]: value, ...labels } = node?.metadata?.labels ?? {};
+    if (!node || value === undefined) return false;
+    safety.noteChange(node);
+    cluster.objects.nodes.put(nameOf(node), { ...node, metadata: { ...node.metadata, labels } });
+    return true;
+  };
+  const removeQuarantine = (at: number): boolean => {
+    const node = nodeAt(at);
+    if (!node || !hasTaintKey(node, QUARANTINE.key)) return false;
+    safety.noteChange(node);
+    safety.noteRemoval(node);
+    const taints = taintsOf(node).filter(({ key }) => key !== QUARANTINE.key);
+    cluster.objects.nodes.put(nameOf(node), withTaints(node, taints));
+    return true;
+  };
+  /** Removes one part of a fence. The rest of it stays. */
+  const removePart = (at: number, part: PartOfFence): boolean => {
+    switch (part) {
+      case 'remove-seal':
+        return removeLabel(at, SEAL_LABEL);
+      case 'remove-taint-label':
+        return removeLabel(at, TAINT_LABEL);
+      case 'remove-quarantine':
+        return removeQuarantine(at);
+    }
   };
   const removeRecord = (at: number): boolean => {
     const node = nodeAt(at);
@@ -224,6 +254,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     setOptOut,
     removeTaint,
     removeFence,
+    removePart,
     removeRecord,
     changeRecord,
     addForeignTaint,

@@ -1,6 +1,7 @@
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { type SeededRandom, seededRandom } from './seeded-random.ts';
 import type { CloudName } from './machines.ts';
+import type { PartOfFence } from './people.ts';
 import type { Assumption, CallFault, Service, FaultPeriod } from './network.ts';
 
 /**
@@ -21,6 +22,7 @@ export type PlannedEvent =
         | 'remove-taint'
         | 'remove-fence'
         | 'remove-record'
+        | PartOfFence
         | 'delete-node'
         | 'foreign-taint'
         | 'release'
@@ -249,12 +251,27 @@ const dryRuns = (random: SeededRandom, { happenings, until }: Plan): readonly Pl
     return at < until ? [{ at, do: 'dry-run', machine: one.machine }] : [];
   });
 
-/** The plan of a seed. In every fourth, Cloudfence imagines: in a dry run after each stop, or in shadow mode. */
-export const planFor = (seed: number): Plan => {
+/** In every fourth plan, Cloudfence imagines: in a dry run after each stop, or in shadow mode. */
+const imaginedPlanFor = (seed: number): Plan => {
   const plan = tamperedPlanFor(seed);
   const random = seededRandom(seed, 'imagining');
   if (random.chance(3 / 4)) return plan;
   return withMore(plan, random.chance(0.5) ? dryRuns(random, plan) : shadowPeriod(random, plan.until));
+};
+
+const PARTS: readonly PartOfFence[] = ['remove-seal', 'remove-taint-label', 'remove-quarantine'];
+
+/** The plan of a seed. In every sixth, a person removes one part of a fence. */
+export const planFor = (seed: number): Plan => {
+  const plan = imaginedPlanFor(seed);
+  const random = seededRandom(seed, 'parts');
+  if (random.chance(5 / 6)) return plan;
+  const machine = random.between(0, Math.min(2, plan.clouds.length) - 1);
+  const at = random.between(BEGINS_AT, plan.until);
+  const part = random.oneOf(PARTS);
+  // Without its seal, a record counts as one of an earlier version, which a kubelet can change.
+  if (part === 'remove-seal' && plan.happenings.some((what) => what.do === 'change-record')) return plan;
+  return withMore(plan, [{ at, do: part, machine, within: 5 * MINUTE }]);
 };
 
 /** In every sixth plan, a kubelet removes or changes the record of a fence. */

@@ -1,9 +1,9 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
-import { NUDGE_ANNOTATION } from '../../kubernetes/names.ts';
+import { NUDGE_ANNOTATION, QUARANTINE } from '../../kubernetes/names.ts';
 import { nodeFacts } from '../../kubernetes/node-facts.ts';
-import { nameOf, uidOf } from './cluster-objects.ts';
+import { hasTaintKey, nameOf, uidOf } from './cluster-objects.ts';
 import type { Cluster } from './kubernetes.ts';
 import { type Fleet, isGone, isOff, isUnknown, type Machine } from './machines.ts';
 import { isOptedOut, oursOn } from './safety.ts';
@@ -108,11 +108,19 @@ const isRecordLost = (machine: Machine, ours: readonly string[], { refusals, clu
   hasNoRecord(nodeOf(machine, cluster)) &&
   !ours.includes('our out-of-service taint');
 
+/**
+ * A person removed only the quarantine, while our out-of-service taint was set. That ends the fence in this boot, as
+ * the removal of the taint does. The refusal names the command that removes the rest.
+ */
+const isQuarantineTakenBack = (machine: Machine, node: V1Node, { isRemoved, refusals }: World): boolean =>
+  isRemoved(node) && !hasTaintKey(node, QUARANTINE.key) && refusals.has(machine.id);
+
 /** Returns what is still missing for a machine that is off. */
 const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
   const node = nodeOf(machine, world.cluster);
   const ours = node ? oursOn(node) : [];
   const { power } = machine.shown;
+  if (node && isQuarantineTakenBack(machine, node, world)) return [];
   if (ours.includes('our out-of-service taint'))
     return [`our taint is on the Node of ${machine.name}, which is ${power}`];
   if (node && isLeftToPerson(node, world)) return [];

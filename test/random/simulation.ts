@@ -363,6 +363,10 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
         return people.removeTaint(what.machine);
       case 'remove-fence':
         return people.removeFence(what.machine);
+      case 'remove-seal':
+      case 'remove-taint-label':
+      case 'remove-quarantine':
+        return people.removePart(what.machine, what.do);
       case 'remove-record':
         return people.removeRecord(what.machine);
       case 'change-record':

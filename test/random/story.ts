@@ -63,6 +63,12 @@ export const happeningInWords = (what: Planned, name: string): string => {
       return `a person removes our taint from the Node of ${name}`;
     case 'remove-fence':
       return `a person removes the whole fence of ${name}`;
+    case 'remove-seal':
+      return `a person removes only the seal of the record of ${name}`;
+    case 'remove-taint-label':
+      return `a person removes only the label of our taint on the Node of ${name}`;
+    case 'remove-quarantine':
+      return `a person removes only the quarantine of ${name}`;
     case 'remove-record':
       return `the kubelet of ${name} removes the record`;
     case 'change-record':
