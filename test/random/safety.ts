@@ -394,7 +394,9 @@ export const createSafety = ({
   const holds = (machine: Machine, disk: string): boolean => {
     const left = lastLeft.get(disk);
     const isHeld = disks.get(disk)?.holder === machine;
-    return isHeld || (left?.machine === machine && now() - left.at <= actsWithin);
+    // A stale answer of the simulated cloud names a machine that is gone for as long as such answers last.
+    const isNamed = isGone(machine) && machine.history.at(-1)?.shown.disks.includes(disk) === true;
+    return isHeld || isNamed || (left?.machine === machine && now() - left.at <= actsWithin);
   };
   const detachesRightDisk = (machine: Machine | null, disk: string): void => {
     const node = nodeBelow(machine ?? undefined);
