@@ -268,8 +268,8 @@ export const planFor = (seed: number): Plan => {
   if (random.chance(5 / 6)) return plan;
   const machine = random.between(0, Math.min(2, plan.clouds.length) - 1);
   const at = random.between(BEGINS_AT, plan.until);
-  // Without its seal, a record counts as one of an earlier version, which a kubelet can change. If a kubelet changes the
-  // record of a fence without quarantine, the tombstone and that record stay (seed 930030572).
+  // Without its seal, a record counts as one of an earlier version, which a kubelet can change. Without quarantine, the
+  // tombstone and a changed record stay (seed 930030572).
   if (plan.happenings.some((what) => what.do === 'change-record')) return plan;
   return withMore(plan, [{ at, do: random.oneOf(PARTS), machine, within: 5 * MINUTE }]);
 };
