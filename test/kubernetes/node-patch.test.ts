@@ -103,6 +103,10 @@ describe('the patch that marks a Node on which something is already there', () =
   it('is not created if someone has changed the label meanwhile', () => {
     const labelled = node([], {}, { 'cloudfence.node-restriction.kubernetes.io/fenced': 'fence-0_removed_0' });
     expect(() => fencePatch(labelled, mark)).toThrow('someone else labelled Node n1');
+    const note = { do: 'note-stopping', node: mark.node, stopping: null } as const;
+    expect(fencePatch({ metadata: { ...labelled.metadata, labels: { [STOPPING]: 'x', l: 'm' } } }, note)).toHaveLength(
+      2,
+    );
     const seen = { ...mark, node: { ...mark.node, label: 'fence-0_removed_0' } };
     expect(fencePatch(labelled, seen)).toContainEqual({ op: 'test', path: LABEL_PATH, value: 'fence-0_removed_0' });
   });
@@ -397,5 +401,43 @@ describe('the facts about a fence on a Node', () => {
     const written = JSON.stringify({ ...record, node: 'another-node' });
     const labels = { 'cloudfence.node-restriction.kubernetes.io/fenced': record.fence };
     expect(nodeFacts(node([QUARANTINE], { 'cloudfence.dev/fence': written }, labels), []).record?.node).toBe('n1');
+  });
+});
+
+describe('a patch of a Node whose record is not the one that was read', () => {
+  const marked = fenced([{ ...OUT, value: OWN_VALUE }, QUARANTINE]);
+  const lifted = { ...record, phase: 'lifted', released: '2026-11-21T10:05:00.000Z' } as const;
+
+  it('is not created for a step that was decided without a record', () => {
+    const target = { ...targetOf(meta), label: record.fence };
+    expect(() => fencePatch(marked, { do: 'note', node: target, record: lifted })).toThrow('changed the fence of Node');
+  });
+
+  it('is not created for a lift that writes the record', () => {
+    const target = { ...targetOf(meta, text), recordText: 'another' };
+    const lift = { do: 'lift-out-of-service', node: target, record: lifted } as const;
+    expect(() => fencePatch(marked, lift)).toThrow('changed the fence of Node');
+    expect(fencePatch(marked, { ...lift, record: null })).toContainEqual({ op: 'remove', path: '/spec/taints/0' });
+  });
+
+  it('is created if only the seal is already that of the new record', () => {
+    const later = { ...record, begun: '2026-11-21T10:05:00.000Z' };
+    const sealed = {
+      ...marked,
+      metadata: { ...marked.metadata, labels: { ...marked.metadata.labels, ...sealLabel(later) } },
+    };
+    const patch = fencePatch(sealed, { do: 'note', node: targetOf(meta, text), record: later });
+    expect(patch).toContainEqual({ op: 'add', path: RECORD_PATH, value: JSON.stringify(later) });
+  });
+
+  it('keeps the seal next to a tombstone as long as the record is there', () => {
+    const sealed = {
+      ...marked,
+      metadata: { ...marked.metadata, labels: { ...marked.metadata.labels, ...sealLabel(record) } },
+    };
+    const tombstone = { fence: record.fence, boot: '0123456789abcd' };
+    const patch = fencePatch(sealed, { do: 'set-tombstone', node: targetOf(meta, text), tombstone });
+    expect(patch).not.toContainEqual({ op: 'remove', path: SEAL_PATH });
+    expect(patch).toContainEqual({ op: 'add', path: LABEL_PATH, value: `${record.fence}_removed_0123456789abcd` });
   });
 });

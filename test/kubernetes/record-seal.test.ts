@@ -54,6 +54,15 @@ describe('a record that Cloudfence wrote', () => {
 
   it('matches no broken seal', () => {
     expect(isForged(sealed(brokenSeal), record())).toBe(true);
+    expect(brokenSeal).toEqual({ [SEAL_LABEL]: 'broken' });
+  });
+
+  // If the digest of the same record changes, each record that an earlier version has sealed counts as changed.
+  it('has the same seal in every version', () => {
+    expect([sealLabel(record()), sealLabel(record({ released: ago(5_000) }))]).toEqual([
+      { [SEAL_LABEL]: 'dbfb2c9bff040c6040a25c75cfd01d7c1eb27751' },
+      { [SEAL_LABEL]: 'e0db95b22f784b37e4515e33ca75e31b6a41affd' },
+    ]);
   });
 
   it('has no seal if an earlier version wrote it', () => {
