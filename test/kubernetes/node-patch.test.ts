@@ -104,9 +104,12 @@ describe('the patch that marks a Node on which something is already there', () =
     const labelled = node([], {}, { 'cloudfence.node-restriction.kubernetes.io/fenced': 'fence-0_removed_0' });
     expect(() => fencePatch(labelled, mark)).toThrow('someone else labelled Node n1');
     const note = { do: 'note-stopping', node: mark.node, stopping: null } as const;
-    expect(fencePatch({ metadata: { ...labelled.metadata, labels: { [STOPPING]: 'x', l: 'm' } } }, note)).toHaveLength(
-      2,
-    );
+    expect(
+      fencePatch(
+        { metadata: { ...labelled.metadata, labels: { ...labelled.metadata.labels, [STOPPING]: 'x' } } },
+        note,
+      ),
+    ).toHaveLength(2);
     const seen = { ...mark, node: { ...mark.node, label: 'fence-0_removed_0' } };
     expect(fencePatch(labelled, seen)).toContainEqual({ op: 'test', path: LABEL_PATH, value: 'fence-0_removed_0' });
   });
