@@ -101,7 +101,7 @@ export interface InstallOptions {
 }
 
 /** The times in serverless.yml and infra/aws (ms). */
-const FUNCTION_LASTS_MS = 60_000;
+export const FUNCTION_LASTS_MS = 60_000;
 const RELEASE_LASTS_MS = 50_000;
 const VISIBILITY_MS = 6 * FUNCTION_LASTS_MS;
 const MOST_RECEIVES = 10;

@@ -284,7 +284,7 @@ export const tamperedPlanFor = (seed: number): Plan => {
   const happening: Planned = random.chance(0.5)
     ? { at, do: 'remove-record', machine, within: 5 * MINUTE }
     : { at, do: 'change-record', machine, choice: random.between(0, 100), within: 5 * MINUTE };
-  return { ...plan, happenings: [...plan.happenings, happening].toSorted((a, b) => a.at - b.at) };
+  return withMore(plan, [happening]);
 };
 
 /** Every second plan has people who watch, clocks that are wrong, and Leases that are late. */
@@ -296,9 +296,8 @@ export const watchedPlanFor = (seed: number): Plan => {
     watcher(random, random.between(0, Math.min(2, plan.clouds.length) - 1), plan.until),
   );
   return {
-    ...plan,
+    ...withMore(plan, watchers),
     worseClocks: random.oneOf([1, 1, 20]),
     lateRenewals: random.oneOf([0, 0.5]),
-    happenings: [...plan.happenings, ...watchers].toSorted((a, b) => a.at - b.at),
   };
 };

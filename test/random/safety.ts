@@ -27,7 +27,7 @@ import { bootOf, isReady, keyIn, nameOf, taintsOf, uidOf } from './cluster-objec
 import type { Cluster } from './kubernetes.ts';
 import { type Disk, endedBootOf, isGone, isOff, type Machine, mayWrite, offSinceOf } from './machines.ts';
 import { providerIdOf } from './names.ts';
-import type { EndedSweep } from './install.ts';
+import { type EndedSweep, FUNCTION_LASTS_MS } from './install.ts';
 import { isImagined, type Mandate } from './mandates.ts';
 import type { Assumption } from './network.ts';
 import { EPOCH } from './process.ts';
@@ -66,9 +66,6 @@ const READ_LASTS_MS = 45_000;
 
 /** Clouds give times in whole seconds. */
 const SECOND_MS = 1_000;
-
-/** How long an invocation lasts at most (ms). */
-const FUNCTION_LASTS_MS = 60_000;
 
 /** How long a person's statement lasts: as long as the command to which it was given (ms). */
 const ACCEPTED_MS = 60_000;
