@@ -15,7 +15,7 @@ import {
   taintText,
   tombstoneText,
 } from './node-facts.ts';
-import { brokenSeal, isSealed, sealLabel } from './record-seal.ts';
+import { brokenSeal, isForged, isSealed, sealLabel } from './record-seal.ts';
 import {
   type NodePatch,
   type TaintOf,
@@ -141,6 +141,20 @@ const refuseIfTakenBack = (node: V1Node, { name }: NodeTarget, fence: string): v
     throw new Refused(`someone else removed the out-of-service taint of Node ${name} after Cloudfence read it`);
 };
 
+/**
+ * Verifies that nobody has removed a taint of an earlier mark since the read. The mark would restore the quarantine, or
+ * continue the fence, so later runs would not notice the removal.
+ * @throws Refused
+ */
+const refuseIfUnmarked = (
+  node: V1Node,
+  { node: { name, quarantined }, record, addOutOfService }: StepTo<'mark'>,
+): void => {
+  const keepsTaint = record.outOfService === 'ours' && record.released === null && !addOutOfService;
+  if ((quarantined && !hasTaint(node, QUARANTINE.key)) || (keepsTaint && !hasTaint(node, OUT_OF_SERVICE.key)))
+    throw new Refused(`someone else removed a taint of Node ${name} after Cloudfence read it`);
+};
+
 /** Parks a fence. A parked fence always has the label with its id, even if someone has removed the label before. */
 const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): NodePatch => [
   ...testsOfTarget(node, target),
@@ -222,12 +236,23 @@ const patchFor = (node: V1Node, step: FenceStep): NodePatch => {
       return [
         ...testsOfTarget(node, step.node),
         ...(hasStrayLabel(node) ? removeLabelOps(node, [TAINT_LABEL]) : []),
-        ...(fenceAnnotation(node) === null ? removeLabelOps(node, [SEAL_LABEL]) : []),
+        ...withoutLostRecord(node, step.tombstone),
         ...labelAfterFence(node, step.tombstone),
       ];
     case 'note-stopping':
       return [uidPrecondition(step.node), ...stoppingPatch(node, step.stopping)];
   }
+};
+
+/**
+ * Removes the seal if the record is gone. A changed record goes with the last part of its fence, because without its
+ * seal it would count as the record of an earlier version.
+ */
+const withoutLostRecord = (node: V1Node, tombstone: Tombstone | null): NodePatch => {
+  const text = fenceAnnotation(node);
+  if (text === null) return removeLabelOps(node, [SEAL_LABEL]);
+  const isLast = tombstone === null && !hasTaint(node, QUARANTINE.key) && !hasOwnTaint(node);
+  return isLast && isForged(node, parseRecord(text)) ? [removeRecordOps, ...removeLabelOps(node, [SEAL_LABEL])] : [];
 };
 
 /** Returns whether the label of Cloudfence's out-of-service taint is set without the taint. */
@@ -263,6 +288,7 @@ export const fencePatch = (node: V1Node, step: FenceStep): NodePatch | 'already'
   if (node.metadata?.uid === step.node.uid && isDone(node, step)) return 'already';
   refuseIfChanged(node, step);
   if (step.do === 'mark' || step.do === 'lift-out-of-service') refuseIfLabelled(node, step.node);
+  if (step.do === 'mark') refuseIfUnmarked(node, step);
   if (step.do !== 'mark' && step.do !== 'set-tombstone' && step.do !== 'note-stopping') withFence(node, step.node);
   const ended = fenceWithEndedMark(step);
   if (ended !== null) refuseIfTakenBack(node, step.node, ended);

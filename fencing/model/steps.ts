@@ -14,6 +14,8 @@ export interface NodeTarget {
   readonly recordText: string | null;
   /** Our label as it was read. */
   readonly label: string | null;
+  /** Whether the Node was in quarantine when it was read. A mark must not restore what someone has removed since. */
+  readonly quarantined: boolean;
 }
 
 export interface PodTarget {

@@ -4,7 +4,7 @@ import { because, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import type { ClusterStep } from '../model/steps.ts';
 import { hasNothingToFree, mayBegin } from './guards.ts';
-import { proveIdentity } from './identity.ts';
+import { beganWithoutMachine, proveIdentity } from './identity.ts';
 import { targetNode, isUnmarked } from './mark.ts';
 import { vouchReason } from './proof.ts';
 import { type Decision, type Moment, type Rule, takeStep, type View } from './view.ts';
@@ -80,6 +80,10 @@ export const liftOutlivedTaint = (node: NodeFacts, now: Moment): Lift | null => 
   return { step: { do: 'lift-out-of-service', node: targetNode(node), record }, because: bootedSince(node) };
 };
 
+/** Returns whether the record of the fence is there, and can say that the machine was gone when the fence began. */
+const isRecordKept = ({ record, label }: NodeFacts): boolean =>
+  record !== null && (label !== null || !beganWithoutMachine(record));
+
 /**
  * Returns what nothing proves any more, or null. If the Node's identity is in doubt, another machine may use its name
  * now. If the cloud does not know the machine and the record was removed, the machine may have been started since. A
@@ -88,7 +92,7 @@ export const liftOutlivedTaint = (node: NodeFacts, now: Moment): Lift | null => 
 const unprovable = (view: View, node: NodeFacts): string | null => {
   const { machine, power } = view.machine;
   if (proveIdentity(node, view.machine, view.identityRules) !== 'proven') return `that the Node is that of ${machine}`;
-  return power === 'missing' && node.record === null ? `that ${machine} is off` : null;
+  return power === 'missing' && !isRecordKept(node) ? `that ${machine} is off` : null;
 };
 
 /** Returns why our out-of-service taint must be removed from the Node, or null. */

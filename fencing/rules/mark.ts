@@ -15,6 +15,7 @@ export const targetNode = (node: NodeFacts): NodeTarget => ({
   resourceVersion: node.resourceVersion,
   recordText: node.recordText,
   label: node.label,
+  quarantined: node.taints.quarantine,
 });
 
 /**

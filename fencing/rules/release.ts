@@ -14,10 +14,11 @@ import { powerInWords } from '../model/machine.ts';
 import type { FenceRecord } from '../model/record.ts';
 import { timing } from '../model/policy.ts';
 import { because, type Reason } from '../model/reason.ts';
+import { type Step, stepKey } from '../model/steps.ts';
 import { type Decision, refuse, released, type Rule, takeStep, type View, wait } from './view.ts';
 import { pollDelay } from './waits.ts';
 import { acceptCommand, namesOnlyThisMachine, proveIdentity } from './identity.ts';
-import { newRecord, targetNode } from './mark.ts';
+import { newRecord, presentGeneration, targetNode } from './mark.ts';
 import { podsUsing } from './pods.ts';
 
 const unproven = (says: string): Reason => because('return-unproven', says);
@@ -170,19 +171,28 @@ export const isFencedWithoutRecord = (node: NodeFacts): boolean => isFenced(node
 /** Returns whether the cloud says that the boot that was fenced has ended, because the machine runs or starts. */
 const hasStarted = ({ machine: { power } }: View): boolean => power === 'running' || power === 'starting';
 
-/** A boot that has ended, and that nothing names any more. No Node shows it. */
-const unknownBoot = { bootID: '', generation: null } as const;
+/** The Node's name for a boot that has ended. No Node shows it. */
+const ENDED = '';
 
-/**
- * Returns a substitute for a lost or unreadable record, which is sufficient for a release on a person's statement. If
- * the process of that person dies, later runs end the release of a machine that has started since.
- */
+/** Returns a substitute for a lost or unreadable record, which is sufficient for a release on a person's statement. */
 const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
   ...newRecord(view, node),
-  ...(hasStarted(view) && unknownBoot),
+  ...(hasStarted(view) && { generation: null }),
   // A record counts only if the label names the same fence.
   ...(node.label !== null && { fence: node.tombstone?.fence ?? node.label }),
   outOfService: node.taints.ours ? 'ours' : 'unsupported',
+});
+
+/**
+ * Returns the record of a fence that a person ends. It names the boot to which the statement applies: the present one,
+ * or one that has ended, if the machine has started since. So a machine that is stopped again before the release ends
+ * is fenced again. If the process of that person dies, later runs end the release of a machine that has started.
+ */
+const endedByPerson = (view: View, { bootID }: NodeFacts, record: FenceRecord): FenceRecord => ({
+  ...record,
+  ...(hasStarted(view) ? { bootID: ENDED } : { bootID, ...presentGeneration(view) }),
+  phase: 'releasing',
+  released: new Date(view.now.wall).toISOString(),
 });
 
 /**
@@ -213,16 +223,10 @@ export const acceptedByPerson: Rule = (view) => {
       ),
     );
   const record = node.record ?? node.strayRecord ?? reconstructed(view, node);
-  const reason = because('accepted-by-a-person', accepted);
-  const released = new Date(view.now.wall).toISOString();
-  if (node.taints.ours || record.released === null)
-    return takeStep(
-      { do: 'lift-out-of-service', node: targetNode(node), record: { ...record, phase: 'releasing', released } },
-      reason,
-    );
-  // Another boot on the Node is not sufficient: the Node may belong to another machine by now, and that machine must
-  // not be fenced.
-  const tombstone = hasStarted(view) ? null : fenceInBoot(record.fence, node, view.machine);
+  const lift: Step = { do: 'lift-out-of-service', node: targetNode(node), record: endedByPerson(view, node, record) };
+  if (node.taints.ours || record.released === null || !view.memory.takenAt.has(stepKey(lift)))
+    return takeStep(lift, because('accepted-by-a-person', accepted));
+  const tombstone = record.bootID === ENDED ? null : fenceInBoot(record.fence, record, record);
   return endQuarantine(view, node, record, tombstone);
 };
 
@@ -249,9 +253,12 @@ const runsInShownBoot = (view: View, node: NodeFacts, trace: FenceInBoot): boole
  * release removes the trace, but a release waits for another boot.
  */
 const isOfEarlierStop = (view: View, node: NodeFacts, trace: FenceInBoot): boolean => {
-  if (runsInShownBoot(view, node, trace)) return node.recordText === null || isKept(node);
-  return node.recordText === null && !isOfThisBoot(trace, node, view.machine);
+  if (runsInShownBoot(view, node, trace)) return hasNoRecord(node) || isKept(node);
+  return hasNoRecord(node) && !isOfThisBoot(trace, node, view.machine);
 };
+
+/** Returns whether no record is left. A record that a kubelet has changed goes with the tombstone. */
+const hasNoRecord = (node: NodeFacts): boolean => node.recordText === null || (node.isForged && !isKept(node));
 
 /** Returns whether the record of the fence still counts without our label. */
 const isKept = ({ taints }: NodeFacts): boolean => taints.quarantine;

@@ -51,7 +51,7 @@ const releasedByPerson = (node: NodeFacts, { machine }: View): FenceRecord | nul
  * fence than the one that this run remembers.
  */
 const lacksOnlyRecord = (remembered: FenceRecord, node: NodeFacts): boolean =>
-  node.label !== null && node.tombstone === null && !lacksTaint(remembered, node);
+  (node.label !== null || node.taints.ours) && node.tombstone === null && !lacksTaint(remembered, node);
 
 /** Returns a reason if a fence of this boot is gone, or is being released without another boot. */
 const fenceMissing = (view: View, node: NodeFacts): Reason | null => {
@@ -80,22 +80,42 @@ const isReplaced = ({ taints, taintedFor, label }: NodeFacts): boolean =>
   taints.outOfService && taintedFor !== null && taintedFor.fence === label;
 
 /**
- * Returns a reason if the label of our taint is set but the taint is missing. A person who removes the taint may leave
- * the label. Cloudfence always removes both.
+ * Returns the fence of which only the label is left, or null. Cloudfence always removes the quarantine and the label in
+ * one write.
  */
-const labelWithoutTaint = ({ machine }: View, node: NodeFacts): Reason | null =>
-  node.taintedFor && !node.taints.ours && !isReplaced(node) && isOfThisBoot(node.taintedFor, node, machine)
-    ? because(
+const fenceOfBareLabel = ({ label, tombstone, taints, taintedFor, record }: NodeFacts): string | null =>
+  tombstone === null && taintedFor === null && record === null && !taints.quarantine ? label : null;
+
+/**
+ * Returns whether a part of our mark is missing that no record explains: the taint of a label, or the quarantine next
+ * to our taint. Cloudfence sets these parts in one write, and removes the taint before the quarantine.
+ */
+const lacksPartOfMark = (node: NodeFacts): boolean =>
+  node.taints.ours ? !node.taints.quarantine : node.taintedFor !== null && !isReplaced(node);
+
+/** Returns the fence of this boot of which a person removed a part, or null. A label alone does not name its boot. */
+const fenceWithoutPart = ({ machine }: View, node: NodeFacts): string | null =>
+  node.taintedFor && lacksPartOfMark(node) && isOfThisBoot(node.taintedFor, node, machine)
+    ? node.taintedFor.fence
+    : fenceOfBareLabel(node);
+
+const partMissing = (view: View, node: NodeFacts): Reason | null => {
+  const fence = fenceWithoutPart(view, node);
+  return fence === null
+    ? null
+    : because(
         'fence-removed-by-hand',
-        `someone else removed fence ${node.taintedFor.fence} from Node ${node.name} in this boot of its machine`,
-      )
-    : null;
+        `someone else removed fence ${fence}, or a part of it, from Node ${node.name} in this boot of its ` +
+          `machine${whatIsLeft(node)}`,
+      );
+};
 
 const tombstoneOfThisBoot = (view: View, node: NodeFacts): Reason | null =>
   node.tombstone && isOfThisBoot(node.tombstone, node, view.machine)
     ? because(
         'fence-removed-by-hand',
-        `someone else removed fence ${node.tombstone.fence} from Node ${node.name} in this boot of its machine`,
+        `someone else removed fence ${node.tombstone.fence} from Node ${node.name} in this boot of its ` +
+          `machine${whatIsLeft(node)}`,
       )
     : null;
 
@@ -133,10 +153,11 @@ export const removedByHand: Rule = (view) => {
     remembered,
   } = view;
   if (!node) return null;
-  const removed = taintMissing(view, node) ?? fenceMissing(view, node) ?? labelWithoutTaint(view, node);
+  const removed = taintMissing(view, node) ?? fenceMissing(view, node) ?? partMissing(view, node);
   const tombstoneReason = tombstoneOfThisBoot(view, node);
   if (tombstoneReason) return refuse(removed ?? tombstoneReason);
-  const fence = (currentRecord(view) ?? liftedRecord(view, node))?.fence ?? node.taintedFor?.fence ?? remembered?.fence;
+  const recorded = currentRecord(view) ?? liftedRecord(view, node);
+  const fence = recorded?.fence ?? node.taintedFor?.fence ?? remembered?.fence ?? node.label ?? undefined;
   if (!removed || fence === undefined) return refuseStrayRecord(view, node);
   return takeStep(
     { do: 'set-tombstone', node: targetNode(node), tombstone: fenceInBoot(fence, node, machine) },

@@ -1,10 +1,5 @@
 import { Refused } from '../../fencing/model/errors.ts';
-import {
-  type SurveyOfClusters,
-  type ClusterFacts,
-  isOfThisBoot,
-  type Recheck,
-} from '../../fencing/model/cluster-facts.ts';
+import { type SurveyOfClusters, type ClusterFacts, type Recheck } from '../../fencing/model/cluster-facts.ts';
 import type { Admission } from '../../fencing/model/ledger.ts';
 import type { MachineFacts, Witness } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
@@ -286,14 +281,15 @@ const afterMark = (effect: World): World => ({
   },
 });
 
-/** Returns whether the step ends the fence with `release --accept`, in the boot in which the machine is now. */
-const endsOnWord = (step: Step, world: World, scenario: Scenario): boolean => {
-  const generation = generationIn(world, scenario);
-  if (step.do === 'lift-out-of-service')
-    return step.record?.phase === 'releasing' && step.record.generation === generation;
-  if (step.do !== 'release-node' || step.tombstone === null) return false;
-  return isOfThisBoot(step.tombstone, step.node, { generation });
-};
+/**
+ * Returns whether the step is the first of a `release --accept`, for the boot in which the machine is now. A person's
+ * statement about a machine that has started is not about its next stop.
+ */
+const endsOnWord = (step: Step, world: World, scenario: Scenario): boolean =>
+  step.do === 'lift-out-of-service' &&
+  step.record?.phase === 'releasing' &&
+  step.record.bootID === step.node.bootID &&
+  step.record.generation === generationIn(world, scenario);
 
 /**
  * The mark starts the time again within which a sweep has to look. A taint that a person removed just before Cloudfence

@@ -148,13 +148,23 @@ const awaited = (moment: number | null): number | null =>
 /** Steps whose time or object a rule uses later. Any other step has an influence only on the last sentence of a run. */
 const ASKED_FOR = /^(?:detach-disk|nudge|power-off|fail-pod) /;
 
+/** The first step of a release for a person. Only whether it was taken has an influence. */
+const FIRST_OF_RELEASE = /^lift-out-of-service /;
+
 /** For a time of a step, a volume, a survey, or a proof, no rule distinguishes two ticks ago from longer ago. */
 const TWO_TICKS_AGO = NOW.mono - 2 * TICK_MS;
 const AT_TWO_TICKS: Moment = { wall: NOW.wall - 2 * TICK_MS, mono: TWO_TICKS_AGO };
 const notOlder = (at: number): number => Math.max(at, TWO_TICKS_AGO);
 
-const takenAtOf = ({ takenAt }: Memory): Memory['takenAt'] =>
-  new Map([...takenAt].filter(([key]) => ASKED_FOR.test(key)).map(([key, at]) => [key, notOlder(at)]));
+const takenAtOf = ({ memory: { takenAt }, request }: RunState): Memory['takenAt'] => {
+  const taken = [...takenAt];
+  return new Map([
+    ...taken.filter(([key]) => ASKED_FOR.test(key)).map(([key, at]) => [key, notOlder(at)] as const),
+    ...taken
+      .filter(([key]) => request.accepted !== null && FIRST_OF_RELEASE.test(key))
+      .map(([key]) => [key, LONG_AGO.mono] as const),
+  ]);
+};
 
 const firstOffOf = ({ firstOff }: Memory): Memory['firstOff'] =>
   firstOff && { ...firstOff, wall: Math.max(firstOff.wall, NOW.wall - 2 * TICK_MS), mono: notOlder(firstOff.mono) };
@@ -192,7 +202,7 @@ const canonical = (known: RunState): RunState => ({
     polls: 0,
     marks: 0,
     markIsNew: markIsNewTo(known),
-    takenAt: takenAtOf(known.memory),
+    takenAt: takenAtOf(known),
     unwanted: new Map([...known.memory.unwanted].map(([key, at]) => [key, notOlder(at)])),
     deleted: new Map(),
     detached: new Set(),

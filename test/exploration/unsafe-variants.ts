@@ -176,7 +176,7 @@ export const variants: readonly Variant[] = [
   edited(
     'our taint stays if the record is gone and the cloud does not know the machine',
     'fencing/rules/lift.ts',
-    ["return power === 'missing' && node.record === null ?", 'return node.record === undefined ?'],
+    ["return power === 'missing' && !isRecordKept(node) ?", 'return node.record === undefined ?'],
     'left-marked-without-record-and-unknown',
     'recovery',
   ),
@@ -383,21 +383,21 @@ export const variants: readonly Variant[] = [
   edited(
     'a release with --accept leaves no tombstone',
     'fencing/rules/release.ts',
-    ['hasStarted(view) ? null : fenceInBoot(record.fence, node, view.machine)', 'hasStarted(view) ? null : null'],
+    ['record.bootID === ENDED ? null : fenceInBoot(record.fence, record, record)', 'null'],
     'accepted',
     'removed-stays-removed',
   ),
   edited(
     'a release with --accept leaves a tombstone although the machine starts',
     'fencing/rules/release.ts',
-    ['hasStarted(view) ? null : fenceInBoot', "view.machine.power === 'running' ? null : fenceInBoot"],
+    ['hasStarted(view) ? { bootID: ENDED }', "view.machine.power === 'running' ? { bootID: ENDED }"],
     'left-parked-and-accepted',
     'recovery',
   ),
   edited(
     'a release with --accept names the present boot if the record is lost, although the machine has started',
     'fencing/rules/release.ts',
-    ['  ...(hasStarted(view) && unknownBoot),\n', ''],
+    ['hasStarted(view) ? { bootID: ENDED }', 'hasStarted(view) && view.cluster.node?.record ? { bootID: ENDED }'],
     'left-parked-with-another-phase-and-accepted',
     'recovery',
   ),
@@ -463,7 +463,7 @@ export const variants: readonly Variant[] = [
     'a removed taint, a removed fence, and the traces of a removal are ignored',
     [
       removed([
-        'taintMissing(view, node) ?? fenceMissing(view, node) ?? labelWithoutTaint(view, node);',
+        'taintMissing(view, node) ?? fenceMissing(view, node) ?? partMissing(view, node);',
         'null as Reason | null;',
       ]),
     ],

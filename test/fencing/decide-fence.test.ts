@@ -85,7 +85,9 @@ describe('the mark', () => {
     );
   });
   it('begins a new fence if the machine goes off while its fence is being released', () =>
-    expect(said(view({ cluster: cluster({ node: marked({ phase: 'releasing' }) }) }))).toBe('mark'));
+    expect(said(view({ cluster: cluster({ node: marked({ phase: 'releasing', generation: 'boot-0' }) }) }))).toBe(
+      'mark',
+    ));
   it('is not written again if the cloud has forgotten the machine by now: the old fence continues', () => {
     const forgotten = machine({ power: 'missing', generation: null });
     expect(

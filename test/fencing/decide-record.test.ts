@@ -117,6 +117,7 @@ describe('what someone else removed from a fence', () => {
   const NONE = { outOfService: false, ours: false, quarantine: false };
   const at = (standing: NodeFacts, change: Partial<View> = {}) =>
     view({ cluster: cluster({ node: standing }), ...change });
+  const since = 'from Node node-a in this boot of its machine';
   const rest = '. `cloudfence release node-a --accept "<what you checked>"` removes the rest';
 
   it.each([
@@ -159,7 +160,8 @@ describe('what someone else removed from a fence', () => {
     expect(without({ taints: parked }, record({ outOfService: 'unsupported' }))).toBe('mark');
     expect(without({ taints: parked })).toBe('set-tombstone');
     expect(without({ taints: { outOfService: true, ours: true, quarantine: false } })).toBe('set-tombstone');
-    expect(without({ label: null })).toBe('set-tombstone');
+    expect(without({ label: null })).toBe('mark');
+    expect(without({ label: null, taints: parked }, record({ released: ago(5_000) }))).toBe('set-tombstone');
     expect(without({ label: 'run.1_removed_0', tombstone: { fence: 'run.1', boot: 'of an earlier boot' } })).toBe(
       'set-tombstone',
     );
@@ -208,6 +210,44 @@ describe('what someone else removed from a fence', () => {
       because: { code: 'fence-removed-by-hand' },
     });
     expect(said(labelled({ outOfService: true }))).toBe('mark');
+  });
+
+  it.each([
+    ['next to our taint, if its label names this boot', { label: 'run.1', taintedFor: here }, true],
+    ['next to our taint without the label of the fence', { label: null, taintedFor: here }, true],
+    [
+      'next to our taint, but in an earlier boot',
+      { label: 'run.1', taintedFor: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }) },
+      false,
+    ],
+  ] as const)('is the quarantine %s', (_, traces, isRemoved) => {
+    const taints = { outOfService: true, ours: true, quarantine: false };
+    expect(said(at(node({ ...traces, taints })))).toBe(isRemoved ? 'set-tombstone' : 'mark');
+  });
+
+  it('is the quarantine of a parked fence if only its label is left, which names no boot', () => {
+    const bare = { record: null, recordText: null, taints: NONE } as const;
+    expect(decide(at(marked({}, bare)))).toMatchObject({
+      step: { do: 'set-tombstone', tombstone: here },
+      because: { code: 'fence-removed-by-hand', says: `someone else removed fence run.1, or a part of it, ${since}` },
+    });
+    expect(said(at(marked({}, { ...bare, recordText: '{}', isForged: true })))).toBe('set-tombstone');
+    expect(said(at(marked({}, { ...bare, taints: { ...NONE, quarantine: true } })))).toBe('mark');
+    const earlier = { fence: 'run.1', boot: 'of an earlier boot' };
+    expect(said(at(marked({}, { ...bare, label: 'run.1_removed_0', tombstone: earlier })))).toBe('mark');
+    expect(said(at(marked({}, { ...bare, taintedFor: earlier })))).toBe('mark');
+    expect(said(at(marked({ generation: 'boot-0' }, { taints: NONE })))).toBe('mark');
+  });
+
+  it('is named with what is left of it by later runs, too', () => {
+    const taints = { outOfService: true, ours: true, quarantine: true };
+    const buried = node({ label: 'run.1_removed_0', tombstone: here, taints });
+    expect(decide(at(buried))).toMatchObject({
+      because: {
+        code: 'fence-removed-by-hand',
+        says: `someone else removed fence run.1 ${since}${rest}`,
+      },
+    });
   });
 
   it('is not suspected because of a stray record of another machine', () => {

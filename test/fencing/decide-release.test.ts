@@ -211,6 +211,21 @@ describe('our out-of-service taint', () => {
       'lift-out-of-service',
     ],
     [
+      'is lifted if everything is free, and only a record without the label says that the machine was gone at the mark',
+      now('missing', marked({ generation: null }, { label: null }), { pods: [], volumes: [] }),
+      'lift-out-of-service',
+    ],
+    [
+      'stays if the label is there to confirm that record',
+      now('missing', marked({ generation: null }), { pods: [], volumes: [] }),
+      'search missing-without-witness',
+    ],
+    [
+      'stays if only the label is gone',
+      now('missing', marked({}, { label: null }), { pods: [], volumes: [] }),
+      'wait kubelet-not-silent',
+    ],
+    [
       'stays without the record while a pod is left',
       now('missing', withoutRecord, { volumes: [] }),
       'search missing-without-witness',
@@ -524,6 +539,11 @@ describe('a release by hand', () => {
     ...given,
     request: { ...given.request, intent: 'release', accepted },
   });
+  /** A release for a person that has taken its first step. */
+  const begun = (given: View): View => ({
+    ...release(given, 'checked'),
+    memory: { ...given.memory, takenAt: new Map([['lift-out-of-service node-uid', 0]]) },
+  });
   /** The taint is gone for so long (ms): according to the record, and for this run. */
   const lifted = (recorded: number, seen: number | null = null, phase: 'lifted' | 'releasing' = 'lifted'): View => {
     const given = returned({ node: back({}, { phase, released: ago(recorded) }) });
@@ -575,8 +595,13 @@ describe('a release by hand', () => {
     ['is granted if this run itself named the fence', release(seen(null, 'run.2'), 'checked'), 'lift-out-of-service'],
     [
       'takes two steps even if a person confirms it',
-      release(returned({ node: back({}, { phase: 'releasing', released: new Date(NOW).toISOString() }) }), 'checked'),
+      begun(returned({ node: back({}, { phase: 'releasing', released: new Date(NOW).toISOString() }) })),
       'wait controllers-settling',
+    ],
+    [
+      'first writes to which boot the person’s statement applies, whatever an earlier command wrote',
+      release(returned({ node: back({}, { phase: 'releasing', released: ago(630_000) }) }), 'checked'),
+      'lift-out-of-service',
     ],
     [
       'is granted if a person confirms it, whatever the identity sources say',
@@ -623,60 +648,45 @@ describe('a release by hand', () => {
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 
   it.each([
-    ['leaves a tombstone while the machine is off', 'off', {}, true],
-    ['leaves no tombstone for a machine that runs, because its next stop is another incident', 'running', {}, false],
+    ['is off', machine(), 'boot-a', { bootID: 'boot-a', generation: 'boot-1' }],
     [
-      'leaves no tombstone for a machine that starts, because its Node may already show the new boot',
-      'starting',
-      {},
-      false,
+      'is off, and its Node shows a later boot',
+      machine({ generation: 'boot-2' }),
+      'boot-b',
+      { bootID: 'boot-b', generation: 'boot-2' },
     ],
+    ['runs, so that boot has ended', machine({ power: 'running' }), 'boot-a', { bootID: '', generation: 'boot-1' }],
     [
-      'leaves a tombstone if the machine is off and the Node shows another boot, which may be another machine’s',
-      'off',
-      { bootID: 'boot-b' },
-      true,
+      'starts, and its Node may already show the new boot',
+      machine({ power: 'starting' }),
+      'boot-b',
+      { bootID: '', generation: 'boot-1' },
     ],
-  ] as const)('%s', (_, power, shows, buries) => {
-    const given = view({
-      machine: machine({ power }),
-      cluster: cluster({ node: marked({ phase: 'releasing', released: ago(630_000) }, { taints: PARKED, ...shows }) }),
+  ])('first writes the boot to which the statement applies: the machine %s', (_, found, bootID, boot) => {
+    const node = marked({ phase: 'fenced', released: ago(630_000) }, { taints: PARKED, bootID });
+    expect(decide(release(view({ machine: found, cluster: cluster({ node }) }), 'checked'))).toMatchObject({
+      step: {
+        do: 'lift-out-of-service',
+        record: { fence: 'run.1', phase: 'releasing', ...boot, released: new Date(NOW).toISOString() },
+      },
+      because: { code: 'accepted-by-a-person', says: 'checked' },
     });
-    expect(decide(release(given, 'checked'))).toMatchObject({
-      step: { do: 'release-node', tombstone: buries ? { fence: 'run.1' } : null },
+  });
+
+  it.each([
+    ['leaves a tombstone for the boot in which it began', 'boot-a', machine(), BEFORE],
+    [
+      'leaves a tombstone for that boot even if the machine has been started and stopped since',
+      'boot-a',
+      machine({ generation: 'boot-2' }),
+      BEFORE,
+    ],
+    ['leaves no tombstone if that boot had ended when it began', '', machine({ power: 'running' }), null],
+    ['leaves no tombstone even if the machine is off again', '', machine({ generation: 'boot-2' }), null],
+  ])('%s', (_, bootID, found, tombstone) => {
+    const node = marked({ phase: 'releasing', bootID, released: ago(630_000) }, { taints: PARKED });
+    expect(decide(begun(view({ machine: found, cluster: cluster({ node }) })))).toMatchObject({
+      step: { do: 'release-node', tombstone },
     });
-  });
-});
-
-describe('the substitute for a lost record that a person’s release writes', () => {
-  const lost = node({ bootID: 'boot-b', label: 'run.1', taints: PARKED });
-  const writtenFor = (power: Power): FenceRecord | null => {
-    const given = returned({ node: lost }, { machine: machine({ power, generation: 'boot-2' }) });
-    const decision = decide({ ...given, request: { ...given.request, intent: 'release', accepted: 'checked' } });
-    return decision.do === 'step' && decision.step.do === 'lift-out-of-service' ? decision.step.record : null;
-  };
-
-  it.each<[Power, Pick<FenceRecord, 'bootID' | 'generation'>]>([
-    ['running', { bootID: '', generation: null }],
-    ['starting', { bootID: '', generation: null }],
-    ['off', { bootID: 'boot-b', generation: 'boot-2' }],
-    ['missing', { bootID: 'boot-b', generation: 'boot-2' }],
-    ['unknown', { bootID: 'boot-b', generation: 'boot-2' }],
-  ])('names the boot that the Node shows, unless that boot has begun since: %s', (power, boot) => {
-    expect(writtenFor(power)).toMatchObject({ fence: 'run.1', phase: 'releasing', ...boot });
-  });
-
-  const interrupted = (change: Partial<View> = {}): View => {
-    const written = { ...record(), ...writtenFor('running'), released: ago(700_000) };
-    return returned({ node: { ...lost, record: written }, lease: ago(1_000) }, change);
-  };
-
-  it('lets a later run end that release if the person’s process dies', () => {
-    expect(said(interrupted())).toBe('release-node');
-  });
-
-  it('does not prevent the fence of the next stop', () => {
-    const { node: back } = interrupted().cluster;
-    expect(said(view({ machine: machine({ generation: 'boot-2' }), cluster: cluster({ node: back }) }))).toBe('mark');
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fenceInBoot, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
-import type { MachineFacts } from '../../fencing/model/machine.ts';
+import type { MachineFacts, Power } from '../../fencing/model/machine.ts';
 import { timing } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import { decide } from '../../fencing/rules/decide.ts';
@@ -128,6 +128,13 @@ describe('the return of a machine', () => {
     });
     expect(said(returned(node({ ...trace, recordText: '{}', strayRecord: record() })))).toBe('ignored machine-running');
   });
+
+  it('removes a tombstone with a record that a kubelet has changed, but not while the quarantine is there', () => {
+    const changed = { bootID: 'boot-b', label: 'x', tombstone: BEFORE, recordText: '{}', isForged: true } as const;
+    expect(said(returned(node(changed)))).toBe('set-tombstone');
+    expect(said(returned(node({ ...changed, isForged: false, record: record() })))).not.toBe('set-tombstone');
+    expect(said(returned(node({ ...changed, taints: PARKED })))).toBe('refused record-lost');
+  });
 });
 
 describe('a Node that has lost the record of its fence', () => {
@@ -245,4 +252,38 @@ describe('what a Node that is gone left behind', () => {
       'fenced fenced',
     ],
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
+});
+
+describe('the substitute for a lost record that a person’s release writes', () => {
+  const lost = node({ bootID: 'boot-b', label: 'run.1', taints: PARKED });
+  const writtenFor = (power: Power): FenceRecord | null => {
+    const given = returned(lost, {}, { machine: machine({ power, generation: 'boot-2' }) });
+    const decision = decide({ ...given, request: { ...given.request, intent: 'release', accepted: 'checked' } });
+    return decision.do === 'step' && decision.step.do === 'lift-out-of-service' ? decision.step.record : null;
+  };
+
+  it.each<[Power, Pick<FenceRecord, 'bootID' | 'generation'>]>([
+    ['running', { bootID: '', generation: null }],
+    ['starting', { bootID: '', generation: null }],
+    ['stopping', { bootID: 'boot-b', generation: 'boot-2' }],
+    ['off', { bootID: 'boot-b', generation: 'boot-2' }],
+    ['missing', { bootID: 'boot-b', generation: 'boot-2' }],
+    ['unknown', { bootID: 'boot-b', generation: 'boot-2' }],
+  ])('names the boot that the Node shows, unless that boot has begun since: %s', (power, boot) => {
+    expect(writtenFor(power)).toMatchObject({ fence: 'run.1', phase: 'releasing', ...boot });
+  });
+
+  const interrupted = (change: Partial<View> = {}): View => {
+    const written = { ...record(), ...writtenFor('running'), released: ago(700_000) };
+    return returned({ ...lost, record: written }, { lease: ago(1_000) }, change);
+  };
+
+  it('lets a later run end that release if the person’s process dies', () => {
+    expect(said(interrupted())).toBe('release-node');
+  });
+
+  it('does not prevent the fence of the next stop', () => {
+    const { node: back } = interrupted().cluster;
+    expect(said(view({ machine: machine({ generation: 'boot-2' }), cluster: cluster({ node: back }) }))).toBe('mark');
+  });
 });

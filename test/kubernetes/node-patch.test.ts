@@ -92,7 +92,7 @@ describe('the patch that marks', () => {
     const patch = fencePatch(node([other], {}, {}), {
       do: 'mark',
       node: targetOf(meta),
-      record,
+      record: { ...record, outOfService: 'unsupported' },
       addOutOfService: false,
     });
     expect(patch).toContainEqual({ op: 'add', path: '/spec/taints/-', value: { ...QUARANTINE, value: 'fenced' } });
@@ -123,6 +123,23 @@ describe('the patch that marks a Node on which something is already there', () =
     expect(() => fencePatch(beside, mark)).toThrow('got an out-of-service taint from someone else');
   });
 
+  it('does not continue without a taint that someone has removed since the read', () => {
+    const step = { ...mark, addOutOfService: false };
+    expect(() => fencePatch(node([QUARANTINE], {}, {}), step)).toThrow('someone else removed a taint of Node n1');
+    expect(fencePatch(node([QUARANTINE, { ...OUT, value: OWN_VALUE }], {}, {}), step)).not.toBe('already');
+    const parked = { ...step, record: { ...record, released: '2026-11-21T10:05:00.000Z' } };
+    const foreign = { ...step, record: { ...record, outOfService: 'unsupported' } } as const;
+    for (const without of [parked, foreign])
+      expect(fencePatch(node([QUARANTINE], {}, {}), without)).not.toBe('already');
+  });
+
+  it('does not restore a quarantine that someone has removed since the read', () => {
+    const standing = node([taint('a')], {}, {});
+    const target = { ...targetOf(meta), quarantined: true };
+    expect(() => fencePatch(standing, { ...mark, node: target })).toThrow('someone else removed a taint of Node n1');
+    expect(JSON.stringify(fencePatch(standing, mark))).toContain(QUARANTINE.key);
+  });
+
   it('notes a stop only on the Node that was seen', () => {
     const stopping = { at: 0, boot: '0123456789abcd' };
     const step = { do: 'note-stopping', node: targetOf(meta), stopping } as const;
@@ -138,7 +155,11 @@ describe('the patch that marks a Node on which something is already there', () =
   it('also tests the resourceVersion for each whole list or whole map that it adds', () => {
     const tests = (...written: Parameters<typeof node>) =>
       JSON.stringify(
-        fencePatch(node(...written), { ...mark, node: targetOf(meta, text), record: { ...record, fence: 'fence-2' } }),
+        fencePatch(node(...written), {
+          ...mark,
+          node: { ...targetOf(meta, text), quarantined: false },
+          record: { ...record, fence: 'fence-2' },
+        }),
       ).split('resourceVersion').length - 1;
     const of = { 'cloudfence.dev/fence': text };
     expect(tests([taint('a')], of, { l: 'm' })).toBe(0);
@@ -442,5 +463,29 @@ describe('a patch of a Node whose record is not the one that was read', () => {
     const patch = fencePatch(sealed, { do: 'set-tombstone', node: targetOf(meta, text), tombstone });
     expect(patch).not.toContainEqual({ op: 'remove', path: SEAL_PATH });
     expect(patch).toContainEqual({ op: 'add', path: LABEL_PATH, value: `${record.fence}_removed_0123456789abcd` });
+  });
+
+  it('goes with the tombstone if someone has changed it, but only as the last part of its fence', () => {
+    const tombstone = { 'cloudfence.node-restriction.kubernetes.io/fenced': `${record.fence}_removed_0123456789abcd` };
+    const patch = (taints: Parameters<typeof node>[0], sealed: FenceRecord, kept: typeof after | null = null) =>
+      fencePatch(node(taints, { 'cloudfence.dev/fence': text }, { ...tombstone, ...sealLabel(sealed) }), {
+        do: 'set-tombstone',
+        node: targetOf(meta, text),
+        tombstone: kept,
+      });
+    const after = { fence: record.fence, boot: 'another' };
+    const another = { ...record, bootID: 'boot-2' };
+    const removesBoth = [RECORD_PATH, SEAL_PATH].map((path) => ({ op: 'remove', path }));
+    expect(patch([], another)).toEqual(expect.arrayContaining(removesBoth));
+    const left = {
+      'the record is the one that was sealed': patch([], record),
+      'a tombstone stays': patch([], another, after),
+      'the quarantine stays': patch([QUARANTINE], another),
+      'our taint stays': patch([{ ...OUT, value: OWN_VALUE }], another),
+    };
+    for (const removal of removesBoth)
+      expect(Object.entries(left).filter(([, ops]) => JSON.stringify(ops).includes(JSON.stringify(removal)))).toEqual(
+        [],
+      );
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { plainPlanFor, tamperedPlanFor, watchedPlanFor, type Plan } from './plan.ts';
+import { plainPlanFor, planFor, tamperedPlanFor, watchedPlanFor, type Plan } from './plan.ts';
 import { failureOf } from './shrink.ts';
 import { play } from './simulation.ts';
 
@@ -129,3 +129,29 @@ test('a release of a lost record is ended by later runs if the command dies (see
 test('the record of a later fence that a kubelet removes ends no fence (seed 910083915)', async () => {
   expect(failureOf(await play(tamperedPlanFor(910_083_915)))).toBeNull();
 });
+
+// A person removed a taint and a kubelet the record, right before a second mark was written. The mark continued the
+// fence.
+test.each([940_013_411, 940_131_077, 940_167_786, 950_009_418, 960_013_105])(
+  'a mark does not restore what a person has removed since the read (seed %i)',
+  async (seed) => {
+    expect(failureOf(await play(planFor(seed)))).toBeNull();
+  },
+);
+
+// A person removed only the label of a fence. Either the cloud did not know the machine, or a kubelet removed or
+// changed the record.
+test.each([960_002_945, 960_004_980, 960_011_497, 960_017_999])(
+  'our taint does not stay because a person removed the label of the fence (seed %i)',
+  async (seed) => {
+    expect(failureOf(await play(planFor(seed)))).toBeNull();
+  },
+);
+
+// A person ended a fence with `release --accept`, and the machine was started or stopped before that command had ended.
+test.each([940_093_528, 940_161_454, 950_030_056])(
+  'a person’s statement is not about a boot that begins afterwards (seed %i)',
+  async (seed) => {
+    expect(failureOf(await play(planFor(seed)))).toBeNull();
+  },
+);

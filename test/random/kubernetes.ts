@@ -315,6 +315,7 @@ export const createKubernetes = ({
     const own = objects.pods.all().filter(({ spec }) => spec?.nodeName === machine.node);
     for (const pod of own) {
       const workload = workloadOf(pod);
+      if (!workload && isDeleting(pod)) endPod(machine, pod);
       if (!workload) continue;
       // A kubelet runs the pods that are bound to the name of its Node, whoever had that name before.
       machineOfPod.set(uidOf(pod), machine);

@@ -1,3 +1,4 @@
+import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import {
   FENCED_LABEL,
   OPT_OUT_LABEL,
@@ -28,7 +29,7 @@ interface World {
   readonly machineAt: (at: number) => Machine | undefined;
 }
 
-export type PartOfFence = 'remove-seal' | 'remove-taint-label' | 'remove-quarantine';
+export type PartOfFence = 'remove-label' | 'remove-seal' | 'remove-taint-label' | 'remove-quarantine';
 
 /** What a kubelet may write into the record of a fence. */
 const changesOfRecord = [
@@ -120,12 +121,19 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     );
     return true;
   };
+  /** Writes the Node. If nothing on it tells a run about a removal any more, that removal no longer counts. */
+  const putTraceless = (node: V1Node): void => {
+    const { tombstone, record, strayRecord, taintedFor, taints, label } = nodeFacts(node, []);
+    const isTold = tombstone ?? record ?? strayRecord ?? taintedFor;
+    if (isTold === null && (taints.quarantine || label === null)) safety.forgetRemovals(node);
+    cluster.objects.nodes.put(nameOf(node), node);
+  };
   const removeLabel = (at: number, label: string): boolean => {
     const node = nodeAt(at);
     const { [label]: value, ...labels } = node?.metadata?.labels ?? {};
     if (!node || value === undefined) return false;
     safety.noteChange(node);
-    cluster.objects.nodes.put(nameOf(node), { ...node, metadata: { ...node.metadata, labels } });
+    putTraceless({ ...node, metadata: { ...node.metadata, labels } });
     return true;
   };
   const removeQuarantine = (at: number): boolean => {
@@ -140,6 +148,8 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
   /** Removes one part of a fence. The rest of it stays. */
   const removePart = (at: number, part: PartOfFence): boolean => {
     switch (part) {
+      case 'remove-label':
+        return removeLabel(at, FENCED_LABEL);
       case 'remove-seal':
         return removeLabel(at, SEAL_LABEL);
       case 'remove-taint-label':
@@ -152,7 +162,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     const node = nodeAt(at);
     const { [RECORD_ANNOTATION]: record, ...annotations } = node?.metadata?.annotations ?? {};
     if (!node || record === undefined) return false;
-    cluster.objects.nodes.put(nameOf(node), { ...node, metadata: { ...node.metadata, annotations } });
+    putTraceless({ ...node, metadata: { ...node.metadata, annotations } });
     return true;
   };
   /** Changes one field of a record that has a seal. Cloudfence trusts a record of a version without seals. */
@@ -162,7 +172,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     if (!node || text === undefined || node.metadata?.labels?.[SEAL_LABEL] === undefined) return false;
     const change = changesOfRecord[choice % changesOfRecord.length];
     const changed = JSON.stringify({ ...JSON.parse(text), ...change });
-    cluster.objects.nodes.put(nameOf(node), {
+    putTraceless({
       ...node,
       metadata: { ...node.metadata, annotations: { ...annotations, [RECORD_ANNOTATION]: changed } },
     });

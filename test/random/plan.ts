@@ -259,7 +259,7 @@ const imaginedPlanFor = (seed: number): Plan => {
   return withMore(plan, random.chance(0.5) ? dryRuns(random, plan) : shadowPeriod(random, plan.until));
 };
 
-const PARTS: readonly PartOfFence[] = ['remove-seal', 'remove-taint-label', 'remove-quarantine'];
+const PARTS: readonly PartOfFence[] = ['remove-label', 'remove-seal', 'remove-taint-label', 'remove-quarantine'];
 
 /** The plan of a seed. In every sixth, a person removes one part of a fence. */
 export const planFor = (seed: number): Plan => {
@@ -270,8 +270,10 @@ export const planFor = (seed: number): Plan => {
   const at = random.between(BEGINS_AT, plan.until);
   // Without its seal, a record counts as one of an earlier version, which a kubelet can change. Without quarantine, the
   // tombstone and a changed record stay (seed 930030572).
-  if (plan.happenings.some((what) => what.do === 'change-record')) return plan;
-  return withMore(plan, [{ at, do: random.oneOf(PARTS), machine, within: 5 * MINUTE }]);
+  const part = random.oneOf(PARTS);
+  const isChanged = plan.happenings.some((what) => what.do === 'change-record');
+  if (isChanged && part === 'remove-seal') return plan;
+  return withMore(plan, [{ at, do: part, machine, within: 5 * MINUTE }]);
 };
 
 /** In every sixth plan, a kubelet removes or changes the record of a fence. */

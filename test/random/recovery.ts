@@ -1,4 +1,5 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import { isOfShownBoot } from '../../fencing/model/cluster-facts.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import { NUDGE_ANNOTATION, QUARANTINE } from '../../kubernetes/names.ts';
@@ -28,6 +29,15 @@ interface World {
 const nodeOf = (machine: Machine, { objects, machineOfNode }: Cluster): V1Node | undefined => {
   const node = objects.nodes.get(machine.node);
   return node && machineOfNode.get(uidOf(node)) === machine ? node : undefined;
+};
+
+/**
+ * The cloud does not know the machine any more, and its kubelet never posted a later boot. So nothing shows that a
+ * tombstone is of an earlier one.
+ */
+const hasTombstoneOfShownBoot = (machine: Machine, node: V1Node): boolean => {
+  const facts = nodeFacts(node, []);
+  return isUnknown(machine) && facts.tombstone !== null && isOfShownBoot(facts.tombstone, facts);
 };
 
 /** A person who opts a Node out, or who removes a fence, decides about this boot. */
@@ -102,6 +112,10 @@ const isKeptFor = (machine: Machine, node: V1Node | undefined): boolean =>
 
 const hasNoRecord = (node: V1Node | undefined): boolean => node !== undefined && nodeFacts(node, []).record === null;
 
+/** A person removed all of a fence but its record and the seal, which count for nothing without the rest. */
+const isBareRecord = (node: V1Node | undefined): boolean =>
+  node !== undefined && nodeFacts(node, []).strayRecord !== null;
+
 /** Without its own record, a fence is released only by a person. Our out-of-service taint does not stay. */
 const isRecordLost = (machine: Machine, ours: readonly string[], { refusals, cluster }: World): boolean =>
   refusals.get(machine.id) === 'record-lost' &&
@@ -113,7 +127,9 @@ const isRecordLost = (machine: Machine, ours: readonly string[], { refusals, clu
  * the removal of the taint does. The refusal names the command that removes the rest.
  */
 const isQuarantineTakenBack = (machine: Machine, node: V1Node, { isRemoved, refusals }: World): boolean =>
-  isRemoved(node) && !hasTaintKey(node, QUARANTINE.key) && refusals.has(machine.id);
+  (isRemoved(node) || hasTombstoneOfShownBoot(machine, node)) &&
+  !hasTaintKey(node, QUARANTINE.key) &&
+  refusals.has(machine.id);
 
 /** Returns what is still missing for a machine that is off. */
 const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
@@ -123,7 +139,7 @@ const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
   if (node && isQuarantineTakenBack(machine, node, world)) return [];
   if (ours.includes('our out-of-service taint'))
     return [`our taint is on the Node of ${machine.name}, which is ${power}`];
-  if (node && isLeftToPerson(node, world)) return [];
+  if (node && (isLeftToPerson(node, world) || hasTombstoneOfShownBoot(machine, node))) return [];
   if (hasNoWitness(machine, world) || mayBeAnothers(machine, world)) return [];
   if (isGone(machine) && ours.length > 0 && !isKeptFor(machine, node) && world.policy.deleteNode !== 'never')
     return [`the fenced Node of ${machine.name} stays, although it is gone`];
@@ -140,7 +156,7 @@ const machineLacks = (machine: Machine, world: World): readonly string[] => {
   if (power !== 'running') return [`${machine.name} is still ${power}`];
   const node = nodeOf(machine, world.cluster);
   const ours = node ? oursOn(node) : [];
-  if (isRecordLost(machine, ours, world)) return [];
+  if (isRecordLost(machine, ours, world) || isBareRecord(node)) return [];
   return ours.length > 0 ? [`${machine.name} runs, and its Node has ${ours.join(', ')}`] : [];
 };
 

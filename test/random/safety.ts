@@ -393,7 +393,9 @@ export const createSafety = ({
     const isHeld = disks.get(disk)?.holder === machine;
     // A stale answer of the simulated cloud names a machine that is gone for as long as such answers last.
     const isNamed = isGone(machine) && machine.history.at(-1)?.shown.disks.includes(disk) === true;
-    return isHeld || isNamed || (left?.machine === machine && now() - left.at <= actsWithin);
+    // Only the state of the machine is read again right before a detach. If the disk has left the machine, the cloud
+    // refuses the call.
+    return isHeld || isNamed || (left?.machine === machine && now() - left.at <= FUNCTION_LASTS_MS);
   };
   const detachesRightDisk = (machine: Machine | null, disk: string): void => {
     const node = nodeBelow(machine ?? undefined);

@@ -363,6 +363,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
         return people.removeTaint(what.machine);
       case 'remove-fence':
         return people.removeFence(what.machine);
+      case 'remove-label':
       case 'remove-seal':
       case 'remove-taint-label':
       case 'remove-quarantine':

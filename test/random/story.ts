@@ -63,6 +63,8 @@ export const happeningInWords = (what: Planned, name: string): string => {
       return `a person removes our taint from the Node of ${name}`;
     case 'remove-fence':
       return `a person removes the whole fence of ${name}`;
+    case 'remove-label':
+      return `a person removes only the label of the fence on the Node of ${name}`;
     case 'remove-seal':
       return `a person removes only the seal of the record of ${name}`;
     case 'remove-taint-label':

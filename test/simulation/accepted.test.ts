@@ -52,22 +52,24 @@ it('a fence that began while the laptop slept stays', async () => {
   expect(slept).toContain('sleep');
 });
 
-it('the quarantine stays until controllers have seen the last removal of the taint, whoever removed it', async () => {
+it('no other run goes on with a parked fence that a person is ending, even if a pod comes to its Node', async () => {
   const incident = stopped();
   const { world, scene } = incident;
   await fence(incident);
   const ports = portsOver(world);
-  const removed: number[] = [];
+  const others: string[] = [];
   const sleep: typeof ports.clock.sleep = async (ms, signal) => {
-    if (removed.length > 0) return ports.clock.sleep(ms, signal);
+    if (others.length > 0) return ports.clock.sleep(ms, signal);
     const begun = world.now();
     world.advance(15_000);
     addBarePod(world, { name: 'late', spec: { nodeName: scene.nodeOf(scene.holder) } });
     const { steps } = await fence(incident, { runId: 'next' });
-    removed.push(...steps.filter(({ step }) => step === 'park').map(({ at }) => at));
+    others.push(...steps.map(({ step }) => step));
     return ports.clock.sleep(Math.max(0, ms - (world.now() - begun)), signal);
   };
   const { outcome, steps } = await run(releaseOf(incident), { ...ports, clock: { ...ports.clock, sleep } });
-  expect([outcome, removed.length]).toEqual(['released', 1]);
-  expect((steps.at(-1)?.at ?? 0) - (removed[0] ?? 0)).toBeGreaterThanOrEqual(timing.settle);
+  expect([outcome, others]).toEqual(['released', ['set-tombstone']]);
+  expect(steps.map(({ step }) => step)).toEqual(['lift-out-of-service', 'release-node']);
+  expect((steps[1]?.at ?? 0) - (steps[0]?.at ?? 0)).toBeGreaterThanOrEqual(timing.settle);
+  expect(labelOf(incident)).toMatch(/_removed_/);
 });

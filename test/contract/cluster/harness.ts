@@ -152,6 +152,7 @@ export const targetOf = (node: Meta, recordText: string | null = null): NodeTarg
   resourceVersion: node.resourceVersion,
   recordText,
   label: recordText === null ? null : recordFor(node, '', parseRecord(recordText) ?? {}).fence,
+  quarantined: recordText !== null,
 });
 
 export const unhurried = (): AbortSignal => new AbortController().signal;
