@@ -277,7 +277,13 @@ describe('sweep and release', () => {
     await cli('fence', node());
     const answer = await cli('release', '--all', '--accept', 'console checked', '--json', '--timeout', '3s');
     expect(JSON.parse(answer.stdout)).toMatchObject({
-      results: [{ outcome: 'waiting', reason: expect.stringContaining('controllers-settling'), steps: [] }],
+      results: [
+        {
+          outcome: 'waiting',
+          reason: expect.stringContaining('controllers-settling'),
+          steps: [{ step: 'lift-out-of-service', result: 'done' }],
+        },
+      ],
     });
   });
 

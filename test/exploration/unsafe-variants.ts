@@ -383,7 +383,7 @@ export const variants: readonly Variant[] = [
   edited(
     'a release with --accept leaves no tombstone',
     'fencing/rules/release.ts',
-    ['record.bootID === ENDED ? null : fenceInBoot(record.fence, record, record)', 'null'],
+    ['hasEnded ? null : fenceInBoot(record.fence, record, record)', 'hasEnded ? null : null'],
     'accepted',
     'removed-stays-removed',
   ),

@@ -599,6 +599,11 @@ describe('a release by hand', () => {
       'wait controllers-settling',
     ],
     [
+      'writes that a person ends the fence even if this run has just removed our taint from a machine that runs',
+      begun(returned({ node: back({}, { phase: 'lifted', released: ago(1_000) }) })),
+      'lift-out-of-service',
+    ],
+    [
       'first writes to which boot the person’s statement applies, whatever an earlier command wrote',
       release(returned({ node: back({}, { phase: 'releasing', released: ago(630_000) }) }), 'checked'),
       'lift-out-of-service',
@@ -681,6 +686,7 @@ describe('a release by hand', () => {
       machine({ generation: 'boot-2' }),
       BEFORE,
     ],
+    ['leaves no tombstone if the machine has started since', 'boot-a', machine({ power: 'running' }), null],
     ['leaves no tombstone if that boot had ended when it began', '', machine({ power: 'running' }), null],
     ['leaves no tombstone even if the machine is off again', '', machine({ generation: 'boot-2' }), null],
   ])('%s', (_, bootID, found, tombstone) => {

@@ -112,6 +112,10 @@ const isKeptFor = (machine: Machine, node: V1Node | undefined): boolean =>
 
 const hasNoRecord = (node: V1Node | undefined): boolean => node !== undefined && nodeFacts(node, []).record === null;
 
+/** The trace of a fence that has ended. It has no effect if its boot has ended, and no fence is there. */
+const hasOnlyTombstone = (node: V1Node | undefined, ours: readonly string[]): boolean =>
+  ours.length === 1 && node !== undefined && nodeFacts(node, []).tombstone !== null;
+
 /** A person removed all of a fence but its record and the seal, which count for nothing without the rest. */
 const isBareRecord = (node: V1Node | undefined): boolean =>
   node !== undefined && nodeFacts(node, []).strayRecord !== null;
@@ -141,7 +145,13 @@ const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
     return [`our taint is on the Node of ${machine.name}, which is ${power}`];
   if (node && (isLeftToPerson(node, world) || hasTombstoneOfShownBoot(machine, node))) return [];
   if (hasNoWitness(machine, world) || mayBeAnothers(machine, world)) return [];
-  if (isGone(machine) && ours.length > 0 && !isKeptFor(machine, node) && world.policy.deleteNode !== 'never')
+  if (
+    isGone(machine) &&
+    ours.length > 0 &&
+    !hasOnlyTombstone(node, ours) &&
+    !isKeptFor(machine, node) &&
+    world.policy.deleteNode !== 'never'
+  )
     return [`the fenced Node of ${machine.name} stays, although it is gone`];
   // Only a person knows whether a machine that can hibernate did so.
   if (machine.mayHibernate && world.refusals.get(machine.id) === 'suspended') return [];
