@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { writeGuards } from './guard-table.ts';
+import pLimit from 'p-limit';
+import { lengthOf, writeGuards } from './guard-table.ts';
 import { scenarioNamed } from './named.ts';
 import { scenarios } from './scenarios.ts';
 import type { Scenario } from './explore.ts';
@@ -8,6 +9,7 @@ import { type Explored, type Played, replay } from './search.ts';
 import { headOf, loadStory, RECOVERY_BEGINS, saveStory, TIME_PASSES, timeline, worldInWords } from './story.ts';
 import { meanings } from './invariants.ts';
 import { shortenPatience } from './time.ts';
+import { type Term, terms } from './terms.ts';
 import { openVariantThread } from './try-variant.ts';
 import { readOptions } from '../script-options.ts';
 
@@ -15,7 +17,8 @@ import { readOptions } from '../script-options.ts';
  * Explores the named scenarios and prints the results. Exits with 1 if a schedule breaks an invariant, or if a scenario
  * was not exhausted. `--scenario NAME` explores one scenario, `--most N` stops at that number of states, and `--story
  * FILE` writes the story of what breaks. `--replay FILE` plays such a story step by step, and explores nothing.
- * `--guards` explores the unsafe variants, and writes the results into docs/guards.md.
+ * `--guards` explores the unsafe variants, and writes the results into docs/guards.md. `--terms` turns each term of the
+ * assumption until something breaks.
  */
 
 /** Explores in its own thread. */
@@ -97,6 +100,7 @@ const USAGE = `npm run explore -- [options]   (a quarter of an hour without an o
   --most N            stop at so many states
   --story FILE        write the story of what breaks
   --replay FILE       play such a story step by step, and explore nothing
+  --terms             turn each term of the assumption until something breaks
   --guards            explore the unsafe variants, and write docs/guards.md`;
 
 const values = readOptions(USAGE, {
@@ -104,8 +108,29 @@ const values = readOptions(USAGE, {
   most: { type: 'string' },
   story: { type: 'string' },
   replay: { type: 'string' },
+  terms: { type: 'boolean', default: false },
   guards: { type: 'boolean', default: false },
 });
+
+/** Explores the term second by second, and says up to which value every invariant holds, and what breaks then. */
+const turnTerm = async ({ says, turns }: Term): Promise<void> => {
+  const holds: number[] = [];
+  for (const { seconds, scenario } of turns) {
+    const found = await exploreAside(scenario.name, null);
+    if (found.story) {
+      const breaks = `breaks ${found.story.breaks} at ${seconds} s, in ${lengthOf(found)} steps`;
+      return console.log(`${says}: holds at ${holds.join(', ')} s, ${breaks} (--scenario ${scenario.name})`);
+    }
+    if (!found.exhausted) throw new Error(`${scenario.name} was not exhausted`);
+    holds.push(seconds);
+  }
+  console.log(`${says}: holds at ${holds.join(', ')} s`);
+};
+
+const turnAll = async (): Promise<void> => {
+  const limit = pLimit(availableParallelism());
+  await Promise.all(terms.map((term) => limit(turnTerm, term)));
+};
 
 const guards = async (): Promise<void> => {
   const thread = openVariantThread();
@@ -118,6 +143,7 @@ const guards = async (): Promise<void> => {
 
 if (values.replay !== undefined) await replayFile(values.replay);
 else if (values.guards) await guards();
+else if (values.terms) await turnAll();
 else {
   const chosen = values.scenario === undefined ? scenarios : [scenarioNamed(values.scenario)];
   await exploreAll(chosen, values.most === undefined ? null : Number(values.most), values.story);

@@ -1,9 +1,15 @@
 import type { Scenario } from './explore.ts';
 import { brokenAssumptions, larger, scenarios } from './scenarios.ts';
 import { explore, type Explored } from './search.ts';
+import { terms } from './terms.ts';
 import { shortenPatience } from './time.ts';
 
-const all = [...scenarios, ...larger, ...brokenAssumptions.map(({ scenario }) => scenario)];
+const all = [
+  ...scenarios,
+  ...larger,
+  ...brokenAssumptions.map(({ scenario }) => scenario),
+  ...terms.flatMap(({ turns }) => turns.map(({ scenario }) => scenario)),
+];
 
 /** Returns the scenario of this name. */
 export const scenarioNamed = (name: string): Scenario => {

@@ -1,0 +1,51 @@
+import type { Scenario } from './explore.ts';
+import { assumed, scenario } from './scenario.ts';
+import type { Assumption } from './world.ts';
+
+/** Each term of the assumption, turned second by second until something breaks. */
+
+export interface Term {
+  readonly name: string;
+  /** What lasts so many seconds. */
+  readonly says: string;
+  /** One scenario for each value, from the assumed one to the worst (s). */
+  readonly turns: readonly { readonly seconds: number; readonly scenario: Scenario }[];
+}
+
+const term = (
+  name: string,
+  says: string,
+  values: readonly number[],
+  turn: (seconds: number) => Partial<Assumption>,
+): Term => ({
+  name,
+  says,
+  turns: values.map((seconds) => ({
+    seconds,
+    scenario: scenario(
+      `${name}-${seconds}`,
+      `A run died right after the mark, and the machine is started. ${says}: ${seconds} s.`,
+      { starts: 1 },
+      { from: 'mark', assumption: { ...assumed, ...turn(seconds) } },
+    ),
+  })),
+});
+
+export const terms: readonly Term[] = [
+  term('staleness', 'The longest time for which the cloud says "off" after the start', [1, 2, 3, 4], (seconds) => ({
+    staleness: seconds,
+  })),
+  term('transit', 'The longest time until a call takes effect', [1, 2, 3, 4], (seconds) => ({ transit: seconds })),
+  term(
+    'boot-to-mount',
+    'The shortest time from the start until a kubelet that has not posted its boot mounts a disk',
+    [5, 4, 3, 2],
+    (seconds) => ({ bootToMount: seconds, postsBootFirst: false }),
+  ),
+  term(
+    'boot-to-post',
+    'The shortest time from the start until a kubelet posts its boot',
+    [4, 3, 2, 1, 0],
+    (seconds) => ({ bootToPost: seconds }),
+  ),
+];
