@@ -37,6 +37,7 @@ const invariants = {
   'mark-first': 'no pod is deleted from a Node that is not in quarantine',
   'removed-stays-removed':
     'a taint that a person removed does not come back in that boot, and the fence does not continue',
+  'only-imagines': 'a dry run changes nothing, and shadow mode only removes what an earlier fence left',
   'pause-holds': 'nothing destructive happens while a person has paused Cloudfence',
   'opt-out-holds': 'no fence begins on a Node that a person has opted out, and its machine is not powered off',
   'cap-holds': 'no fence begins, and no machine is powered off, before the ledger has counted it',
@@ -218,6 +219,26 @@ const deletesUnmarked = (step: Step, { node, removed, word }: World): boolean =>
   word === null &&
   !node.taints.some(({ key }) => key === QUARANTINE.key);
 
+/** Returns whether the step only removes what a fence left. */
+const isRemoval = (step: Step, { node }: World): boolean => {
+  switch (step.do) {
+    case 'lift-out-of-service':
+    case 'release-node':
+      return true;
+    case 'park':
+      return node !== null && isTaintedByUs(node);
+    case 'set-tombstone':
+      return step.tombstone === null;
+    case 'note-stopping':
+      return step.stopping === null;
+    default:
+      return false;
+  }
+};
+
+const isMoreThanImagined = (step: Step, world: World, { dryRun, shadow }: Policy): boolean =>
+  dryRun || (shadow && !isRemoval(step, world));
+
 /** Returns which invariant a step of Cloudfence breaks if it takes effect in this world. */
 export const brokenBy = (
   step: Step,
@@ -226,6 +247,7 @@ export const brokenBy = (
 ): Invariant | null => {
   const forbidden = forbiddenBy(step, world, assumption);
   if (forbidden) return forbidden;
+  if (isMoreThanImagined(step, world, policy)) return 'only-imagines';
   if (step.do === 'power-off') return powersOffWrongly(world, assumption, policy);
   if (stepProperties[step.do].destructive && isWithoutProof(world, assumption)) return 'act-under-proof';
   if (stepProperties[step.do].destructive && isWithoutWord(world, assumption, policy)) return 'act-under-word';

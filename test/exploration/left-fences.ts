@@ -20,10 +20,14 @@ export const settledOff = (scenario: Scenario): World =>
 export const settledHibernated = (scenario: Scenario): World =>
   settle({ ...healthy({}), machine: { ...healthy({}).machine, power: 'stopping', hibernates: true } }, scenario).world;
 
-/** Returns the world right after a run of the shipped loop took this step on a machine that was stopped. */
+/**
+ * Returns the world right after a run of the shipped loop took this step on a machine that was stopped. Shadow mode may
+ * begin afterwards.
+ */
 export const leftAfter = (step: Step['do'], scenario: Scenario): World => {
   const world = settledOff(scenario);
-  return afterStep(step, { world, run: newRun(scenario) }, scenario);
+  const policy = { ...scenario.policy, dryRun: false, shadow: false };
+  return afterStep(step, { world, run: newRun({ ...scenario, policy }) }, scenario);
 };
 
 /**

@@ -12,6 +12,7 @@ import {
   sweptBy,
   worldLater,
 } from './explore.ts';
+import type { Policy } from '../../fencing/model/policy.ts';
 import { type FenceRecord, parseRecord } from '../../fencing/model/record.ts';
 import { isForged } from '../../kubernetes/record-seal.ts';
 import { OPT_OUT_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
@@ -181,8 +182,13 @@ const isLeftToPerson = ({ removed, optedOut, node, machine }: World): boolean =>
   return isOfPresentStart && (node === null || removed.boot === null || removed.boot === node.boot);
 };
 
+/** A dry run completes nothing. Shadow mode only removes what an earlier fence left on a machine that runs. */
+const isLeftAlone = ({ machine }: World, { dryRun, shadow }: Policy): boolean =>
+  dryRun || (shadow && machine.power !== 'running');
+
 /** Returns what is still missing in a world that has recovered, or null. */
-export const missingIn = (world: World): string | null => {
+const missingIn = (world: World, policy: Policy): string | null => {
+  if (isLeftAlone(world, policy)) return null;
   const { node, machine, pod, neighbor, attachment, disk } = world;
   // If no cloud knows the machine, nothing proves that it runs, or that it is off.
   const isKnown = world.asked === 'about it';
@@ -227,7 +233,7 @@ export const recoveryJudge = (scenario: Scenario) => {
     const says = [...withoutDoubles(settled.says)];
     for (let runs = 0; runs <= MOST_RUNS; runs += 1) {
       const text = JSON.stringify(world);
-      if (recovered.has(text) || missingIn(world) === null) {
+      if (recovered.has(text) || missingIn(world, scenario.policy) === null) {
         recovered.add(text);
         for (const before of passed) recovered.add(JSON.stringify(before));
         return null;
@@ -242,6 +248,6 @@ export const recoveryJudge = (scenario: Scenario) => {
       world = after.world;
       if (stands) break;
     }
-    return [...withoutDoubles(says), `${missingIn(world) ?? ''}, whatever fresh runs do`];
+    return [...withoutDoubles(says), `${missingIn(world, scenario.policy) ?? ''}, whatever fresh runs do`];
   };
 };

@@ -9,6 +9,8 @@ import { longAgo } from './world.ts';
 
 export const powersOff: Policy = { ...defaultPolicy, unreachable: 'power-off' };
 
+const inShadow: Policy = { ...defaultPolicy, shadow: true };
+
 export const withPolicies: readonly Scenario[] = [
   scenario(
     'power-off',
@@ -60,6 +62,36 @@ export const withPolicies: readonly Scenario[] = [
     'The machine is stopped, and the policy is to detach no disk.',
     { stops: 1 },
     { policy: { ...defaultPolicy, detach: 'never' } },
+  ),
+  scenario(
+    'dry-run',
+    'The machine is stopped, and every run is a dry run.',
+    { stops: 1 },
+    { policy: { ...defaultPolicy, dryRun: true } },
+  ),
+  scenario(
+    'shadow',
+    'The machine is stopped and started again, and Cloudfence is in shadow mode.',
+    { stops: 1, starts: 1 },
+    { policy: inShadow },
+  ),
+  scenario(
+    'shadow-power-off',
+    'The kubelet is cut off, the policy is to power the machine off, and Cloudfence is in shadow mode.',
+    { cuts: 1 },
+    { policy: { ...powersOff, shadow: true } },
+  ),
+  scenario(
+    'left-marked-in-shadow',
+    'A run died right after the mark, and shadow mode begins. The machine is started.',
+    { starts: 1 },
+    { from: 'mark', policy: inShadow },
+  ),
+  scenario(
+    'left-parked-in-shadow',
+    'A Node is parked, and shadow mode begins. The machine is started and stopped again.',
+    { starts: 1, stops: 1 },
+    { from: 'park', policy: inShadow },
   ),
   scenario(
     'left-taken-back',

@@ -104,9 +104,10 @@ const waiting = (known: RunState): RunAt => {
       return { at: 'sleep', known: canonical(known), command, until: awaited(NOW.mono + command.ms) ?? NOW.mono };
     case 'end':
       return { at: 'end', known, ending: command.ending };
+    case 'imagine':
+      return learned(known, command, { to: 'imagine' });
     case 'locate':
     case 'conclude':
-    case 'imagine':
     case 'record-events':
     case 'finish':
       throw new Error(`no run of an exploration gets to ${command.do}`);
@@ -190,7 +191,7 @@ const canonical = (known: RunState): RunState => ({
   cleared: clearedOf(known),
   failures: 0,
   refusals: new Map(),
-  steps: [],
+  steps: imaginedSteps(known),
   memory: {
     ...known.memory,
     firstOff: firstOffOf(known.memory),
@@ -208,6 +209,10 @@ const canonical = (known: RunState): RunState => ({
     detached: new Set(),
   },
 });
+
+/** A run that has imagined a step ends at the next wait. The time of that step has no influence. */
+const imaginedSteps = ({ steps }: RunState): RunState['steps'] =>
+  steps.filter(({ result }) => result === 'dry-run').map((step) => ({ ...step, at: LONG_AGO.wall, ms: 0 }));
 
 /** Whether the mark is younger than the read only matters for a lift, and a machine that is off gets none. */
 const markIsNewTo = ({ machine, memory }: RunState): boolean =>

@@ -381,6 +381,27 @@ export const variants: readonly Variant[] = [
     'act-under-proof',
   ),
   edited(
+    'a dry run acts',
+    'fencing/loop/next-command.ts',
+    ['if (policy.dryRun || !policy.shadow) return policy.dryRun;', 'if (!policy.shadow) return false;'],
+    'dry-run',
+    'only-imagines',
+  ),
+  edited(
+    'shadow mode begins fences',
+    'fencing/loop/next-command.ts',
+    ['if (policy.dryRun || !policy.shadow) return policy.dryRun;', 'return policy.dryRun;'],
+    'shadow',
+    'only-imagines',
+  ),
+  edited(
+    'in shadow mode, our taint stays on a machine that runs',
+    'fencing/loop/next-command.ts',
+    ['memory.sinceLook.size > 0 || !isOnlyCleanup(step, cluster?.value.node?.taints.ours === true)', 'true'],
+    'left-marked-in-shadow',
+    'taint-off-a-running-machine',
+  ),
+  edited(
     'a release with --accept leaves no tombstone',
     'fencing/rules/release.ts',
     ['hasEnded ? null : fenceInBoot(record.fence, record, record)', 'hasEnded ? null : null'],

@@ -193,7 +193,7 @@ const anyMemory: fc.Arbitrary<Partial<Memory>> = fc.record({
     new Map<string, number>(),
   ),
   deleted: mostly<Memory['deleted']>(new Map(), new Map([['pod-9', { origin: 'default/its-owner', at: 900 }]])),
-  takenAt: mostly<Memory['takenAt']>(new Map(), new Map([['lift-out-of-service node-uid', 900]])),
+  takenAt: fc.constantFrom(new Map<string, number>(), new Map([['lift-out-of-service node-uid', 900]])),
   searched: mostly(true, false),
   admission: mostly<Admission | null>(admitted, { ...admitted, admitted: false }, null),
   connectivity: maybe(fc.constantFrom({ value: alone, requestedAt: 900 }, { value: alone, requestedAt: -29_000 })),
