@@ -14,7 +14,7 @@ import { deleteByUid, type ApiSession, type Writer, type CallClock, type Reader 
 import { hasNoRoomForAnnotations, isPreconditionFailed } from './errors.ts';
 import { fencePatch, type FenceStep, liftWithoutRecord } from './fence-patch.ts';
 import type { NodePatch } from './node-patch.ts';
-import { EVENT_NAMESPACE, EVENT_REPORTER, OUT_OF_SERVICE } from './names.ts';
+import { EVENT_NAMESPACE, EVENT_REPORTER, OUT_OF_SERVICE, QUARANTINE } from './names.ts';
 import { readNode } from './node.ts';
 import { deletePod, markPodFailed } from './pods.ts';
 import type { Recheck } from '../fencing/model/cluster-facts.ts';
@@ -169,6 +169,7 @@ const recheckedFacts = (node: V1Node | null, lease: string | null): Recheck => (
   taints: {
     outOfService: node !== null && hasTaint(node, OUT_OF_SERVICE.key),
     ours: node !== null && hasOwnTaint(node),
+    quarantine: node !== null && hasTaint(node, QUARANTINE.key),
   },
   lease,
 });

@@ -126,14 +126,16 @@ const withDisksOf = (
 ): Observation<MachineFacts> =>
   before ? { ...machine, value: { ...machine.value, disks: before.value.disks } } : machine;
 
+const TAINTS = ['outOfService', 'ours', 'quarantine'] as const;
+
 /**
- * Returns whether the taint was removed or is no longer ours. If someone else replaced our taint with their own, it
+ * Returns whether a taint was removed or is no longer ours. If someone else replaced our taint with their own, it
  * counts as removed.
  */
 const isUntainted = (node: NodeFacts, { taints }: Recheck): boolean =>
-  (node.taints.outOfService && !taints.outOfService) || (node.taints.ours && !taints.ours);
+  TAINTS.some((taint) => node.taints[taint] && !taints[taint]);
 
-/** Returns whether the record, the taint, or the Node changed since the last look. */
+/** Returns whether the record, a taint, or the Node changed since the last look. */
 const moved = (cluster: ClusterFacts, recheck: Recheck): boolean => {
   if (isNodeNameReused({ cluster })) return false;
   const { node } = cluster;

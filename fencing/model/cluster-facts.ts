@@ -239,7 +239,7 @@ export const isObjectName = (text: string): boolean => NAME.test(text);
 export interface Recheck {
   readonly uid: string | null;
   readonly recordText: string | null;
-  readonly taints: Pick<NodeFacts['taints'], 'outOfService' | 'ours'>;
+  readonly taints: NodeFacts['taints'];
   readonly lease: string | null;
 }
 

@@ -224,7 +224,7 @@ export const acceptedByPerson: Rule = (view) => {
     );
   const record = node.record ?? node.strayRecord ?? reconstructed(view, node);
   const lift: Step = { do: 'lift-out-of-service', node: targetNode(node), record: endedByPerson(view, node, record) };
-  const isBegun = record.phase === 'releasing' && record.released !== null && view.memory.takenAt.has(stepKey(lift));
+  const isBegun = record.phase === 'releasing' && view.memory.takenAt.has(stepKey(lift));
   if (node.taints.ours || !isBegun) return takeStep(lift, because('accepted-by-a-person', accepted));
   const hasEnded = record.bootID === ENDED || hasStarted(view);
   return endQuarantine(view, node, record, hasEnded ? null : fenceInBoot(record.fence, record, record));

@@ -90,8 +90,7 @@ const fenceOfBareLabel = ({ label, tombstone, taints, taintedFor, record }: Node
  * Returns whether a part of our mark is missing that no record explains: the taint of a label, or the quarantine next
  * to our taint. Cloudfence sets these parts in one write, and removes the taint before the quarantine.
  */
-const lacksPartOfMark = (node: NodeFacts): boolean =>
-  node.taints.ours ? !node.taints.quarantine : node.taintedFor !== null && !isReplaced(node);
+const lacksPartOfMark = (node: NodeFacts): boolean => (node.taints.ours ? !node.taints.quarantine : !isReplaced(node));
 
 /** Returns the fence of this boot of which a person removed a part, or null. A label alone does not name its boot. */
 const fenceWithoutPart = ({ machine }: View, node: NodeFacts): string | null =>

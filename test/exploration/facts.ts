@@ -9,7 +9,7 @@ import type {
 import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { nodeIdentitySources } from '../../kubernetes/node.ts';
 import { hasOwnTaint, hasTaint, nodeFacts, fenceAnnotation } from '../../kubernetes/node-facts.ts';
-import { OUT_OF_SERVICE, UNINITIALIZED } from '../../kubernetes/names.ts';
+import { OUT_OF_SERVICE, QUARANTINE, UNINITIALIZED } from '../../kubernetes/names.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { LONG_AGO, NOW, TICK_MS } from './time.ts';
 import { isAskedOfEarlierNode, isGone, type NodeState, shownBy, type World } from './world.ts';
@@ -189,6 +189,7 @@ export const recheckOf = (world: World, cloud: ExploredCloud): Recheck => {
     taints: {
       outOfService: node !== null && hasTaint(node, OUT_OF_SERVICE.key),
       ours: node !== null && hasOwnTaint(node),
+      quarantine: node !== null && hasTaint(node, QUARANTINE.key),
     },
     lease: world.node ? leaseText(world) : null,
   };

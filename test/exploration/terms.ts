@@ -24,9 +24,9 @@ const term = (
     seconds,
     scenario: scenario(
       `${name}-${seconds}`,
-      `A run died right after the mark, and the machine is started. ${says}: ${seconds} s.`,
-      { starts: 1 },
-      { from: 'mark', assumption: { ...assumed, ...turn(seconds) } },
+      `The machine is stopped and started again. ${says}: ${seconds} s.`,
+      { stops: 1, starts: 1 },
+      { assumption: { ...assumed, ...turn(seconds) } },
     ),
   })),
 });

@@ -239,6 +239,16 @@ describe('what someone else removed from a fence', () => {
     expect(said(at(marked({ generation: 'boot-0' }, { taints: NONE })))).toBe('mark');
   });
 
+  it.each([['fencing'], ['lifted']] as const)(
+    'is the fence of the record, even if it kept the taint of an earlier fence: %s',
+    (phase) => {
+      const earlier = fenceInBoot('run.0', { bootID: 'boot-a' }, { generation: 'boot-0' });
+      const taints = { outOfService: true, ours: true, quarantine: false };
+      const kept = marked({ phase, fence: 'run.1' }, { taintedFor: earlier, taints });
+      expect(decide(at(kept))).toMatchObject({ step: { do: 'set-tombstone', tombstone: { fence: 'run.1' } } });
+    },
+  );
+
   it('is named with what is left of it by later runs, too', () => {
     const taints = { outOfService: true, ours: true, quarantine: true };
     const buried = node({ label: 'run.1_removed_0', tombstone: here, taints });

@@ -84,7 +84,7 @@ it.each<[string, Exclude<Command, { do: 'finish' }>, object]>([
       mono += 1_000;
       return answer;
     };
-  const taints = { outOfService: false, ours: false };
+  const taints = { outOfService: false, ours: false, quarantine: false };
   const blue = clusterThat({
     look: afterASecond(cluster()),
     surveyConnectivity: afterASecond(alone),
@@ -116,7 +116,7 @@ describe('a reservation that also rechecks the Node for the mark', () => {
   const says: Recheck = {
     uid: 'node-uid',
     recordText: null,
-    taints: { outOfService: false, ours: false },
+    taints: { outOfService: false, ours: false, quarantine: false },
     lease: null,
   };
   const afterClaiming = (ms: number) => {
@@ -456,7 +456,7 @@ it('a run whose invocation ends during a step reports the step, because it may h
     return 'done';
   };
   const shown = cluster();
-  const taints = { outOfService: false, ours: false };
+  const taints = { outOfService: false, ours: false, quarantine: false };
   const recheck = async () => ({ uid: 'node-uid', recordText: null, taints, lease: shown.lease });
   const blue = clusterThat({ look: async () => shown, recheck, reserve: async () => admitted, apply });
   const ports = { cloud: cloudThat({ look: async () => [machine()] }), clusters: [blue], signal: ending.signal };

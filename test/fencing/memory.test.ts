@@ -244,7 +244,7 @@ describe('a recheck of a Node that its own machine has registered again', () => 
   const seen = {
     uid: 'node-uid',
     recordText: marked().recordText,
-    taints: { outOfService: true, ours: true },
+    taints: { outOfService: true, ours: true, quarantine: true },
     lease: ago(20_000),
   };
   const after = (change: Partial<typeof seen>): RunState =>

@@ -32,7 +32,7 @@ const clearedBy = (change: Partial<Recheck>): boolean => {
   const says: Recheck = {
     uid: node.uid,
     recordText: node.recordText,
-    taints: { outOfService: true, ours: true },
+    taints: marked().taints,
     lease: null,
     ...change,
   };
@@ -49,8 +49,9 @@ const clearedBy = (change: Partial<Recheck>): boolean => {
 
 it.each([
   ['everything is as before', {}, true],
-  ['our taint is gone', { taints: { outOfService: false, ours: false } }, false],
-  ['someone else’s taint has replaced ours', { taints: { outOfService: true, ours: false } }, false],
+  ['our taint is gone', { taints: { outOfService: false, ours: false, quarantine: true } }, false],
+  ['someone else’s taint has replaced ours', { taints: { outOfService: true, ours: false, quarantine: true } }, false],
+  ['the quarantine is gone', { taints: { outOfService: true, ours: true, quarantine: false } }, false],
   ['someone has written the record', { recordText: '{}' }, false],
   ['another Node has the name', { uid: 'another' }, false],
 ])('%s', (_, change, expected) => expect(clearedBy(change)).toBe(expected));

@@ -132,7 +132,7 @@ test('the record of a later fence that a kubelet removes ends no fence (seed 910
 
 // A person removed a taint and a kubelet the record, right before a second mark was written. The mark continued the
 // fence.
-test.each([940_013_411, 940_131_077, 940_167_786, 950_009_418, 960_013_105])(
+test.each([940_013_411, 940_131_077, 940_167_786, 950_009_418, 960_013_105, 980_112_437])(
   'a mark does not restore what a person has removed since the read (seed %i)',
   async (seed) => {
     expect(failureOf(await play(planFor(seed)))).toBeNull();

@@ -350,7 +350,9 @@ export const createSafety = ({
     if (write.kind === 'event') return writesByMandate(`an Event about ${write.about}`, null, true);
     if (!isStep(tag)) return fail('act-under-proof', `a ${write.verb} of a ${write.kind} is no step`);
     const machine = machineOf(write);
-    writesByMandate(`${tag.do} ${nameOf(write.before)}`, machine?.id ?? null, removes(write, tag));
+    // A nudge is for another machine: the attachment is that of the next Node.
+    const about = tag.do === 'nudge' ? null : (machine?.id ?? null);
+    writesByMandate(`${tag.do} ${nameOf(write.before)}`, about, removes(write, tag));
     if (write.kind === 'node')
       return write.verb === 'patch' ? patches(write.before, write.after, tag) : deletesNode(write.before, tag);
     if (write.kind === 'attachment' && write.verb === 'delete') cluster.noteDeletion(uidOf(write.before), 'Cloudfence');

@@ -121,7 +121,7 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
     expect(await harness().cluster.recheck(node.name, unhurried())).toEqual({
       uid: node.uid,
       recordText: text,
-      taints: { outOfService: true, ours: false },
+      taints: { outOfService: true, ours: false, quarantine: false },
       lease: null,
     });
     const ours = {
@@ -129,14 +129,15 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
       value: `fence-1_in_${'a'.repeat(14)}`,
       effect: 'NoSchedule',
     };
-    const { name } = await makeNode(harness(), { spec: { taints: [ours] } });
+    const quarantine = { key: 'cloudfence.dev/quarantine', effect: 'NoSchedule' };
+    const { name } = await makeNode(harness(), { spec: { taints: [ours, quarantine] } });
     expect(await harness().cluster.recheck(name, unhurried())).toMatchObject({
-      taints: { outOfService: true, ours: true },
+      taints: { outOfService: true, ours: true, quarantine: true },
     });
     expect(await harness().cluster.recheck(fresh('gone'), unhurried())).toEqual({
       uid: null,
       recordText: null,
-      taints: { outOfService: false, ours: false },
+      taints: { outOfService: false, ours: false, quarantine: false },
       lease: null,
     });
   });
