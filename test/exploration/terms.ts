@@ -38,9 +38,9 @@ export const terms: readonly Term[] = [
   term('transit', 'The longest time until a call takes effect', [1, 2, 3, 4], (seconds) => ({ transit: seconds })),
   term(
     'boot-to-mount',
-    'The shortest time from the start until a kubelet that has not posted its boot mounts a disk',
+    'The shortest time from the start until a kubelet mounts a disk, right after it has posted its boot',
     [5, 4, 3, 2],
-    (seconds) => ({ bootToMount: seconds, postsBootFirst: false }),
+    (seconds) => ({ bootToMount: seconds, bootToPost: Math.min(assumed.bootToPost, seconds) }),
   ),
   term(
     'boot-to-post',
