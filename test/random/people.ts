@@ -122,7 +122,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     return true;
   };
   /** Writes the Node. If nothing on it tells a run about a removal any more, that removal no longer counts. */
-  const putTraceless = (node: V1Node): void => {
+  const putTampered = (node: V1Node): void => {
     const { tombstone, record, strayRecord, taintedFor, taints, label } = nodeFacts(node, []);
     const isTold = tombstone ?? record ?? strayRecord ?? taintedFor;
     if (isTold === null && (taints.quarantine || label === null)) safety.forgetRemovals(node);
@@ -133,7 +133,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     const { [label]: value, ...labels } = node?.metadata?.labels ?? {};
     if (!node || value === undefined) return false;
     safety.noteChange(node);
-    putTraceless({ ...node, metadata: { ...node.metadata, labels } });
+    putTampered({ ...node, metadata: { ...node.metadata, labels } });
     return true;
   };
   const removeQuarantine = (at: number): boolean => {
@@ -162,7 +162,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     const node = nodeAt(at);
     const { [RECORD_ANNOTATION]: record, ...annotations } = node?.metadata?.annotations ?? {};
     if (!node || record === undefined) return false;
-    putTraceless({ ...node, metadata: { ...node.metadata, annotations } });
+    putTampered({ ...node, metadata: { ...node.metadata, annotations } });
     return true;
   };
   /** Changes one field of a record that has a seal. Cloudfence trusts a record of a version without seals. */
@@ -172,7 +172,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     if (!node || text === undefined || node.metadata?.labels?.[SEAL_LABEL] === undefined) return false;
     const change = changesOfRecord[choice % changesOfRecord.length];
     const changed = JSON.stringify({ ...JSON.parse(text), ...change });
-    putTraceless({
+    putTampered({
       ...node,
       metadata: { ...node.metadata, annotations: { ...annotations, [RECORD_ANNOTATION]: changed } },
     });

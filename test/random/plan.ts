@@ -259,6 +259,15 @@ const imaginedPlanFor = (seed: number): Plan => {
   return withMore(plan, random.chance(0.5) ? dryRuns(random, plan) : shadowPeriod(random, plan.until));
 };
 
+/** One of the machines whose fence others disturb, and when. */
+const interference = (
+  random: SeededRandom,
+  { clouds, until }: Plan,
+): { readonly machine: number; readonly at: number } => ({
+  machine: random.between(0, Math.min(2, clouds.length) - 1),
+  at: random.between(BEGINS_AT, until),
+});
+
 const PARTS: readonly PartOfFence[] = ['remove-label', 'remove-seal', 'remove-taint-label', 'remove-quarantine'];
 
 /** The plan of a seed. In every sixth, a person removes one part of a fence. */
@@ -266,10 +275,8 @@ export const planFor = (seed: number): Plan => {
   const plan = imaginedPlanFor(seed);
   const random = seededRandom(seed, 'parts');
   if (random.chance(5 / 6)) return plan;
-  const machine = random.between(0, Math.min(2, plan.clouds.length) - 1);
-  const at = random.between(BEGINS_AT, plan.until);
-  // Without its seal, a record counts as one of an earlier version, which a kubelet can change. Without quarantine, the
-  // tombstone and a changed record stay (seed 930030572).
+  const { machine, at } = interference(random, plan);
+  // Without its seal, a record counts as one of an earlier version, which a kubelet can change.
   const part = random.oneOf(PARTS);
   const isChanged = plan.happenings.some((what) => what.do === 'change-record');
   if (isChanged && part === 'remove-seal') return plan;
@@ -281,8 +288,7 @@ export const tamperedPlanFor = (seed: number): Plan => {
   const plan = watchedPlanFor(seed);
   const random = seededRandom(seed, 'kubelets');
   if (random.chance(5 / 6)) return plan;
-  const machine = random.between(0, Math.min(2, plan.clouds.length) - 1);
-  const at = random.between(BEGINS_AT, plan.until);
+  const { machine, at } = interference(random, plan);
   const happening: Planned = random.chance(0.5)
     ? { at, do: 'remove-record', machine, within: 5 * MINUTE }
     : { at, do: 'change-record', machine, choice: random.between(0, 100), within: 5 * MINUTE };
