@@ -171,7 +171,7 @@ const reserve = ({ location, cluster, request: { machine }, policy }: RunState, 
  */
 const isOnlySimulated = ({ policy, cluster, memory }: RunState, step: Step): boolean => {
   if (policy.dryRun || !policy.shadow) return policy.dryRun;
-  return memory.sinceLook.size > 0 || !isOnlyCleanup(step, cluster?.value.node?.taints.ours === true);
+  return memory.sinceLook.size > 0 || !isOnlyCleanup(step, cluster?.value.node ?? null);
 };
 
 /**

@@ -1,5 +1,5 @@
 import type { DiskId, MachineTarget } from './machine.ts';
-import type { FirstStopping, Tombstone } from './cluster-facts.ts';
+import type { FirstStopping, NodeFacts, Tombstone } from './cluster-facts.ts';
 import type { FenceRecord } from './record.ts';
 
 /** All writes of Cloudfence. Each step is one call. It is idempotent, and contains its preconditions. */
@@ -149,13 +149,15 @@ export const stepProperties: Readonly<Record<Step['do'], StepProperties>> = {
 };
 
 /**
- * Returns whether the step only removes what Cloudfence wrote. This includes the end of a fence while our taint is on
- * the Node.
+ * Returns whether the step only removes what Cloudfence wrote on this Node. This includes the end of a fence while our
+ * taint is on the Node, and the correction of the time at which Cloudfence removed it: a release waits for that time.
  */
-export const isOnlyCleanup = (step: Step, taintIsOurs: boolean): boolean => {
+export const isOnlyCleanup = (step: Step, node: Pick<NodeFacts, 'taints' | 'record'> | null): boolean => {
   switch (step.do) {
     case 'park':
-      return taintIsOurs;
+      return node?.taints.ours === true;
+    case 'note':
+      return step.record.released !== (node?.record?.released ?? null);
     case 'set-tombstone':
       return step.tombstone === null;
     case 'note-stopping':

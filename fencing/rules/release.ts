@@ -168,8 +168,14 @@ export const isFenced = (node: NodeFacts): boolean =>
 
 export const isFencedWithoutRecord = (node: NodeFacts): boolean => isFenced(node) && node.record === null;
 
-/** Returns whether the cloud says that the boot that was fenced has ended, because the machine runs or starts. */
+/** Returns whether the cloud says that the machine runs or starts. */
 const hasStarted = ({ machine: { power } }: View): boolean => power === 'running' || power === 'starting';
+
+/**
+ * Returns whether the cloud says that the boot that was fenced has ended. A fence begins only when the machine is off,
+ * so a machine that stops has been started since, as one that runs.
+ */
+const hasFencedBootEnded = (view: View): boolean => hasStarted(view) || view.machine.power === 'stopping';
 
 /** The Node's name for a boot that has ended. No Node shows it. */
 const ENDED = '';
@@ -177,7 +183,7 @@ const ENDED = '';
 /** Returns a substitute for a lost or unreadable record, which is sufficient for a release on a person's statement. */
 const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
   ...newRecord(view, node),
-  ...(hasStarted(view) && { generation: null }),
+  ...(hasFencedBootEnded(view) && { generation: null }),
   // A record counts only if the label names the same fence.
   ...(node.label !== null && { fence: node.tombstone?.fence ?? node.label }),
   outOfService: node.taints.ours ? 'ours' : 'unsupported',
@@ -185,12 +191,12 @@ const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
 
 /**
  * Returns the record of a fence that a person ends. It names the boot to which the statement applies: the present one,
- * or one that has ended, if the machine has started since. So a machine that is stopped again before the release ends
- * is fenced again. If the process of that person dies, later runs end the release of a machine that has started.
+ * or one that has ended, if the machine has been started since. So the stop after that start is fenced, even if it has
+ * begun already. If the process of that person dies, later runs end the release of a machine that has started.
  */
 const endedByPerson = (view: View, { bootID }: NodeFacts, record: FenceRecord): FenceRecord => ({
   ...record,
-  ...(hasStarted(view) ? { bootID: ENDED } : { bootID, ...presentGeneration(view) }),
+  ...(hasFencedBootEnded(view) ? { bootID: ENDED } : { bootID, ...presentGeneration(view) }),
   phase: 'releasing',
   released: new Date(view.now.wall).toISOString(),
 });
@@ -207,8 +213,8 @@ const isAnotherFence = (node: NodeFacts, { memory: { firstFence }, runId }: View
 /**
  * Releases the fence, or removes the rest of it, because a person has checked the machine and vouches for it. The
  * statement applies to one fence only: if another fence has begun since, it stays. This needs no proof and no identity
- * source. The Node is not fenced again in the boot that it shows, unless the cloud says that the machine runs or
- * starts. In that case, the boot that was fenced has ended.
+ * source. The Node is not fenced again in the boot that it shows, unless the cloud says that the boot that was fenced
+ * has ended.
  */
 export const acceptedByPerson: Rule = (view) => {
   const { node } = view.cluster;
@@ -226,7 +232,7 @@ export const acceptedByPerson: Rule = (view) => {
   const lift: Step = { do: 'lift-out-of-service', node: targetNode(node), record: endedByPerson(view, node, record) };
   const isBegun = record.phase === 'releasing' && view.memory.takenAt.has(stepKey(lift));
   if (node.taints.ours || !isBegun) return takeStep(lift, because('accepted-by-a-person', accepted));
-  const hasEnded = record.bootID === ENDED || hasStarted(view);
+  const hasEnded = record.bootID === ENDED || hasFencedBootEnded(view);
   return endQuarantine(view, node, record, hasEnded ? null : fenceInBoot(record.fence, record, record));
 };
 

@@ -1,7 +1,7 @@
 import type { Policy } from '../../fencing/model/policy.ts';
 import { type Step, stepProperties } from '../../fencing/model/steps.ts';
-import type { FenceRecord } from '../../fencing/model/record.ts';
-import { FENCED_LABEL, OPT_OUT_LABEL, QUARANTINE } from '../../kubernetes/names.ts';
+import { type FenceRecord, parseRecord } from '../../fencing/model/record.ts';
+import { FENCED_LABEL, OPT_OUT_LABEL, QUARANTINE, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import type { Scenario } from './explore.ts';
 import { BY_HAND } from './surroundings.ts';
 import { bootIdOf, isTaintedByUs } from './facts.ts';
@@ -219,7 +219,9 @@ const deletesUnmarked = (step: Step, { node, removed, word }: World): boolean =>
   word === null &&
   !node.taints.some(({ key }) => key === QUARANTINE.key);
 
-/** Returns whether the step only removes what a fence left. */
+/**
+ * Returns whether the step only removes what a fence left, or corrects the time at which Cloudfence removed its taint.
+ */
 const isRemoval = (step: Step, { node }: World): boolean => {
   switch (step.do) {
     case 'lift-out-of-service':
@@ -231,6 +233,8 @@ const isRemoval = (step: Step, { node }: World): boolean => {
       return step.tombstone === null;
     case 'note-stopping':
       return step.stopping === null;
+    case 'note':
+      return step.record.released !== (parseRecord(node?.annotations[RECORD_ANNOTATION] ?? '')?.released ?? null);
     default:
       return false;
   }

@@ -182,9 +182,16 @@ const isLeftToPerson = ({ removed, optedOut, node, machine }: World): boolean =>
   return isOfPresentStart && (node === null || removed.boot === null || removed.boot === node.boot);
 };
 
-/** A dry run completes nothing. Shadow mode only removes what an earlier fence left on a machine that runs. */
-const isLeftAlone = ({ machine }: World, { dryRun, shadow }: Policy): boolean =>
-  dryRun || (shadow && machine.power !== 'running');
+/**
+ * A dry run completes nothing. Shadow mode only removes what an earlier fence left: everything from a machine that
+ * runs, and the taint from one that is off, after its work is done.
+ */
+const isLeftAlone = (world: World, { dryRun, shadow }: Policy): boolean =>
+  dryRun ||
+  (shadow && world.machine.power !== 'running' && (!isFree(world) || !world.node || !isTaintedByUs(world.node)));
+
+const isFree = ({ pod, neighbor, attachment, disk }: World): boolean =>
+  pod === 'gone' && neighbor === 'gone' && attachment === 'gone' && disk !== 'here';
 
 /** Returns what is still missing in a world that has recovered, or null. */
 const missingIn = (world: World, policy: Policy): string | null => {

@@ -1,15 +1,22 @@
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import type { Scenario } from './explore.ts';
 import { assumed, scenario } from './scenario.ts';
-import { OUT_OF_SERVICE } from '../../kubernetes/names.ts';
+import { OUT_OF_SERVICE, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { OLDEST_TICKS } from './time.ts';
-import { longAgo } from './world.ts';
+import { longAgo, type World } from './world.ts';
 
 /** Worlds with another policy than the default. */
 
 export const powersOff: Policy = { ...defaultPolicy, unreachable: 'power-off' };
 
 const inShadow: Policy = { ...defaultPolicy, shadow: true };
+
+/** The clock of a process was wrong when it removed our taint, or a kubelet has changed the time. */
+const releasedInTheFuture = ({ node }: World): Partial<World> => {
+  const text = node?.annotations[RECORD_ANNOTATION] ?? '';
+  const ahead = text.replace(/(?<="released":")[^"]+/, '9999-01-01T00:00:00.000Z');
+  return { node: node && { ...node, annotations: { ...node.annotations, [RECORD_ANNOTATION]: ahead } } };
+};
 
 export const withPolicies: readonly Scenario[] = [
   scenario(
@@ -92,6 +99,24 @@ export const withPolicies: readonly Scenario[] = [
     'A Node is parked, and shadow mode begins. The machine is started and stopped again.',
     { starts: 1, stops: 1 },
     { from: 'park', policy: inShadow },
+  ),
+  scenario(
+    'left-marked-in-shadow-and-terminated',
+    'A run died right after the mark, and shadow mode begins. The machine is terminated.',
+    { terminations: 1 },
+    { from: 'mark', policy: inShadow },
+  ),
+  scenario(
+    'left-marked-in-shadow-and-always-deleted',
+    'A run died right after the mark, and shadow mode begins. The policy is to delete every fenced Node.',
+    { starts: 1 },
+    { from: 'mark', policy: { ...inShadow, deleteNode: 'always' } },
+  ),
+  scenario(
+    'left-parked-in-shadow-with-another-time',
+    'A Node is parked, and shadow mode begins. The record has a time in the future. The machine is started.',
+    { starts: 1 },
+    { from: 'park', policy: inShadow, but: releasedInTheFuture },
   ),
   scenario(
     'left-taken-back',

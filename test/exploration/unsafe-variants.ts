@@ -397,7 +397,7 @@ export const variants: readonly Variant[] = [
   edited(
     'in shadow mode, our taint stays on a machine that runs',
     'fencing/loop/next-command.ts',
-    ['memory.sinceLook.size > 0 || !isOnlyCleanup(step, cluster?.value.node?.taints.ours === true)', 'true'],
+    ['memory.sinceLook.size > 0 || !isOnlyCleanup(step, cluster?.value.node ?? null)', 'true'],
     'left-marked-in-shadow',
     'taint-off-a-running-machine',
   ),

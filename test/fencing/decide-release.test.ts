@@ -667,6 +667,7 @@ describe('a release by hand', () => {
       'boot-b',
       { bootID: '', generation: 'boot-1' },
     ],
+    ['stops, so it has been started since', machine({ power: 'stopping' }), 'boot-a', { bootID: '' }],
   ])('first writes the boot to which the statement applies: the machine %s', (_, found, bootID, boot) => {
     const node = marked({ phase: 'fenced', released: ago(630_000) }, { taints: PARKED, bootID });
     expect(decide(release(view({ machine: found, cluster: cluster({ node }) }), 'checked'))).toMatchObject({
@@ -687,6 +688,7 @@ describe('a release by hand', () => {
       BEFORE,
     ],
     ['leaves no tombstone if the machine has started since', 'boot-a', machine({ power: 'running' }), null],
+    ['leaves no tombstone if the machine stops again', 'boot-a', machine({ power: 'stopping' }), null],
     ['leaves no tombstone if that boot had ended when it began', '', machine({ power: 'running' }), null],
     ['leaves no tombstone even if the machine is off again', '', machine({ generation: 'boot-2' }), null],
   ])('%s', (_, bootID, found, tombstone) => {

@@ -265,11 +265,11 @@ describe('the substitute for a lost record that a person’s release writes', ()
   it.each<[Power, Pick<FenceRecord, 'bootID' | 'generation'>]>([
     ['running', { bootID: '', generation: null }],
     ['starting', { bootID: '', generation: null }],
-    ['stopping', { bootID: 'boot-b', generation: 'boot-2' }],
+    ['stopping', { bootID: '', generation: null }],
     ['off', { bootID: 'boot-b', generation: 'boot-2' }],
     ['missing', { bootID: 'boot-b', generation: 'boot-2' }],
     ['unknown', { bootID: 'boot-b', generation: 'boot-2' }],
-  ])('names the boot that the Node shows, unless that boot has begun since: %s', (power, boot) => {
+  ])('names the boot that the Node shows, unless the machine has been started since: %s', (power, boot) => {
     expect(writtenFor(power)).toMatchObject({ fence: 'run.1', phase: 'releasing', ...boot });
   });
 

@@ -20,7 +20,7 @@ import { describeTarget, stepKey, stepProperties, isOnlyCleanup, type Step } fro
 import { outcomeOf } from '../../fencing/loop/ending.ts';
 import { targetNode } from '../../fencing/rules/mark.ts';
 import { begun } from './ports.ts';
-import { machineOf, node, NOW, record } from './view-builder.ts';
+import { ago, machineOf, node, NOW, record } from './view-builder.ts';
 
 describe('the boot of a fence', () => {
   const boot = { bootID: 'boot-a' };
@@ -315,7 +315,17 @@ describe('a step', () => {
   it.each(steps)('%j is about one object, and has one key', (step, about, key, withTaint, without) => {
     expect(describeTarget(step)).toBe(about);
     expect(stepKey(step)).toBe(key);
-    expect([isOnlyCleanup(step, true), isOnlyCleanup(step, false)]).toEqual([withTaint, without]);
+    const tainted = node({ record: record(), taints: { ...node().taints, ours: true } });
+    const untainted = node({ record: record() });
+    expect([isOnlyCleanup(step, tainted), isOnlyCleanup(step, untainted)]).toEqual([withTaint, without]);
+  });
+
+  it('is a cleanup if it corrects the time at which Cloudfence removed its taint', () => {
+    const note: Step = { do: 'note', node: target, record: record({ released: ago(0) }) };
+    expect(isOnlyCleanup(note, node({ record: record({ released: ago(-3_600_000) }) }))).toBe(true);
+    expect(isOnlyCleanup(note, node({ record: record({ released: ago(0), lease: ago(5_000) }) }))).toBe(false);
+    expect(isOnlyCleanup(note, node())).toBe(true);
+    expect(isOnlyCleanup({ ...note, record: record({ released: null }) }, null)).toBe(false);
   });
 
   it('has these properties', () => {

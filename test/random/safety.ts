@@ -129,13 +129,14 @@ const isStep = (tag: unknown): tag is Step =>
 /** A patch that removes our taint or ends a fence may write these again, if a person has removed them. */
 const REWRITTEN: ReadonlySet<string> = new Set([FENCED_LABEL, SEAL_LABEL, RECORD_ANNOTATION]);
 
-/** Whether a write only removes what Cloudfence has left. */
+/** Whether a write only removes what Cloudfence has left, or corrects the time at which it removed its taint. */
 const removes = (write: Write, step: Step): boolean => {
   if (write.kind === 'attachment') return step.do === 'nudge' && !step.on;
   if (write.kind !== 'node' || write.verb !== 'patch') return false;
   const before = new Set(oursOn(write.before));
   const after = oursOn(write.after);
   if (after.some((one) => !before.has(one) && !REWRITTEN.has(one))) return false;
+  if (step.do === 'note') return step.record.released !== (nodeFacts(write.before, []).record?.released ?? null);
   const isFewer = after.length < before.size;
   return isFewer || step.do === 'lift-out-of-service' || step.do === 'release-node';
 };

@@ -4,7 +4,7 @@ import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { startRun } from '../../fencing/loop/state.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
-import { FENCED_LABEL, QUARANTINE } from '../../kubernetes/names.ts';
+import { FENCED_LABEL, QUARANTINE, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
@@ -106,6 +106,21 @@ describe('a machine that has come back in shadow mode', () => {
     expect(eventsIn(incident)).toContain('NodeReleased');
   });
 
+  it('is released even if its record has a time in the future', async () => {
+    const incident = await comingBack(async (one) => void (await fence(one)))();
+    const node = nodeOf(incident);
+    if (!node) throw new Error('no Node');
+    writerAs(incident.world, 'kubelet').change('nodes', node, ({ metadata: { annotations } }) => {
+      const record = annotations?.[RECORD_ANNOTATION] ?? '';
+      Object.assign(annotations ?? {}, {
+        [RECORD_ANNOTATION]: record.replace(/("released":")[^"]+/, '$12999-01-01T00:00:00.000Z'),
+      });
+    });
+    expect(nodeOf(incident)?.metadata.annotations?.[RECORD_ANNOTATION]).toContain('"released":"2999');
+    await sweepFor(incident, 200_000, shadow);
+    expect(taintsOf(incident)).toEqual([]);
+  });
+
   it('is released in the outcome, too, and not only imagined', async () => {
     const incident = await comingBack(async (one) => void (await fence(one)))();
     expect(outcomeJson(await fence(incident, { policy: shadow }))).toMatchObject({
@@ -138,6 +153,13 @@ describe('a machine that is still off in shadow mode', () => {
     expect(taintsOf(incident)).toEqual([OUT_OF_SERVICE, QUARANTINE.key]);
     incident.world.advance(400_000); // Kubernetes acts on the taint by itself
     await sweepOnce(incident, shadow);
+    expect(taintsOf(incident)).toEqual([QUARANTINE.key]);
+  });
+
+  it('loses our taint then, even if the policy is to delete the Node', async () => {
+    const incident = await diedAfterMark();
+    incident.world.advance(400_000);
+    await sweepOnce(incident, { ...shadow, deleteNode: 'always' });
     expect(taintsOf(incident)).toEqual([QUARANTINE.key]);
   });
 
