@@ -1,6 +1,6 @@
 import { Refused } from '../../fencing/model/errors.ts';
 import type { Step } from '../../fencing/model/steps.ts';
-import { brokenIn, type Invariant } from './invariants.ts';
+import { brokenIn, type Invariant, restoresFence } from './invariants.ts';
 import {
   type Answer,
   answerIn,
@@ -9,6 +9,7 @@ import {
   changesOf,
   doesNext,
   effectOf,
+  generationIn,
   mayTakeTime,
   newRelease,
   newRun,
@@ -28,6 +29,7 @@ import {
   acted,
   type Acting,
   begun,
+  bound,
   type Call,
   callsOf,
   hasExpired,
@@ -73,6 +75,10 @@ interface WorldEdge {
   readonly wrote: boolean;
   readonly breaks: Invariant | null;
 }
+/** `removesFence` says whether a person removes the whole fence. */
+interface ChangeEdge extends WorldEdge {
+  readonly removesFence: boolean;
+}
 interface RunEdge extends WorldEdge {
   readonly run: number;
 }
@@ -86,11 +92,14 @@ const edgeTo = ({ worlds }: Numbers, before: World, { says, world, breaks }: Cha
 
 /** What everybody except the runs may do. */
 const changeEdges = (numbers: Numbers) => {
-  const known = onceFor<readonly WorldEdge[]>();
-  return (number: number): readonly WorldEdge[] =>
+  const known = onceFor<readonly ChangeEdge[]>();
+  return (number: number): readonly ChangeEdge[] =>
     known(number, () => {
       const world = numbers.worlds.valueOf(number);
-      return changesOf(world, numbers.scenario).map((change) => edgeTo(numbers, world, change));
+      return changesOf(world, numbers.scenario).map((change) => ({
+        ...edgeTo(numbers, world, change),
+        removesFence: change.world.removed !== world.removed && change.world.removed?.boot === null,
+      }));
     });
 };
 
@@ -202,12 +211,14 @@ const actEdges = (numbers: Numbers) => {
     const stays = { world, wrote: false, breaks: null };
     const edges: RunEdge[] = [];
     const effect = effectIn(world, step);
+    const restores = run.known.isBound === true && restoresFence(call.step, worlds.valueOf(world), scenario.assumption);
     if (effect instanceof Refused) {
       const inWorld = after.refused(number, call.nth, () => onceFor<number>());
       const refused = inWorld(world, () => runs.numberOf(acted(run, call, effect)));
       edges.push({ ...stays, says: `the call of ${RUN} is refused: ${what} (${effect.message})`, run: refused });
     } else {
-      edges.push({ ...effect, run: isDone(world, number, run, call) });
+      const breaks = restores ? 'removed-stays-removed' : effect.breaks;
+      edges.push({ ...effect, breaks, run: isDone(world, number, run, call) });
       const lost = withFault(effect.world);
       if (lost !== null)
         edges.push({ ...effect, says: `${effect.says}, and the answer is lost`, world: lost, run: becomes('lost') });
@@ -287,12 +298,19 @@ export const expansion = (numbers: Numbers) => {
   const changes = changeEdges(numbers);
   const moves = runEdges(numbers);
   const outdatedRuns = onceFor<number>();
+  const boundRuns = onceEach<number>();
   const laterWorlds = onceFor<number>();
   const laterRuns = onceFor<number>();
   const outdate = (number: number): number =>
     outdatedRuns(number, () => {
       const run = runs.valueOf(number);
       return runs.numberOf(run && outdated(run));
+    });
+  const bind = (world: number, number: number): number =>
+    boundRuns(world, number, () => {
+      const { node } = worlds.valueOf(world);
+      const run = runs.valueOf(number);
+      return run && node ? runs.numberOf(bound(run, node, generationIn(worlds.valueOf(world), scenario))) : number;
     });
   const later = (number: number): number =>
     laterRuns(number, () => {
@@ -308,8 +326,10 @@ export const expansion = (numbers: Numbers) => {
   });
   const expand = (state: number, visit: Visit): void => {
     const { world, one, other } = keys.partsOf(state);
-    for (const edge of changes(world))
-      visit(keyAfter(edge, one, other), () => happening(edge, null, one, other), edge.breaks);
+    for (const edge of changes(world)) {
+      const [first, second] = edge.removesFence ? [bind(world, one), bind(world, other)] : [one, other];
+      visit(keyAfter(edge, first, second), () => happening(edge, null, first, second), edge.breaks);
+    }
     for (const edge of moves(world, one))
       visit(keyAfter(edge, edge.run, other), () => happening(edge, 0, edge.run, other), edge.breaks);
     if (scenario.runs === 2 && one !== other)

@@ -244,7 +244,8 @@ export const doesNext = (run: RunAt): string => {
 };
 
 /** Returns the boot of the machine, as the cloud names it. */
-const generationIn = (world: World, { cloud }: Scenario): string | null => machineFacts(world, false, cloud).generation;
+export const generationIn = (world: World, { cloud }: Scenario): string | null =>
+  machineFacts(world, false, cloud).generation;
 
 /** What a run saw, before it ended or waits, of a machine that runs or whose memory is kept. */
 export interface Sweep {
@@ -294,12 +295,14 @@ const endsOnWord = (step: Step, world: World, scenario: Scenario): boolean =>
 /**
  * The mark starts the time again within which a sweep has to look. A taint that a person removed just before Cloudfence
  * lifted it counts as lifted. A fence that a person ended with `release --accept` counts as removed, as if the person
- * had removed its taints.
+ * had removed its taints. A tombstone tells every run about a fence that was removed without a trace.
  */
 const afterStep = (step: Step, effect: World, scenario: Scenario): World => {
   if (step.do === 'mark') return afterMark(effect);
   if (effect.node && endsOnWord(step, effect, scenario))
     return { ...effect, removed: { boot: effect.node.boot, start: effect.machine.boot, age: 0 } };
+  if (step.do === 'set-tombstone' && step.tombstone && effect.node && effect.removed?.boot === null)
+    return { ...effect, removed: { ...effect.removed, boot: effect.node.boot, age: 0 } };
   return step.do === 'lift-out-of-service' ? { ...effect, removed: null } : effect;
 };
 

@@ -36,7 +36,7 @@ const invariants = {
   'own-disk': 'Cloudfence detaches only the disk of the machine that it fences, and only from that machine',
   'mark-first': 'no pod is deleted from a Node that is not in quarantine',
   'removed-stays-removed':
-    'a taint that a person removed does not come back in that boot, and the fence does not continue',
+    'a taint that a person removed does not come back in that boot, and the fence does not continue; if the whole fence is gone, only a run that remembers it, or a tombstone, can know that',
   'only-imagines': 'a dry run changes nothing, and shadow mode only removes what an earlier fence left',
   'pause-holds': 'nothing destructive happens while a person has paused Cloudfence',
   'opt-out-holds': 'no fence begins on a Node that a person has opted out, and its machine is not powered off',
@@ -140,6 +140,16 @@ const isAfterRemoval = (step: Step, { removed, node, machine }: World, { transit
   removed !== null &&
   removed.boot === node?.boot &&
   [null, machine.boot].includes(removed.start) &&
+  (step.do === 'mark' || removed.age > PROOF_TICKS + transit);
+
+/**
+ * Returns whether the step continues or restores the fence that a person has removed as a whole in this start of the
+ * machine. Only a run that remembers the fence can know that.
+ */
+export const restoresFence = (step: Step, { removed, machine }: World, { transit }: Assumption): boolean =>
+  stepProperties[step.do].destructive &&
+  removed?.boot === null &&
+  removed.start === machine.boot &&
   (step.do === 'mark' || removed.age > PROOF_TICKS + transit);
 
 /** Returns whether a call that was sent before a person intervened may still take effect. */

@@ -11,10 +11,16 @@ import { startRun, type Ending, type Observation, type RunState } from '../../fe
 import { isUnchanged } from '../../fencing/loop/sleep.ts';
 import type { AwaitedAttachments, Memory, Moment } from '../../fencing/rules/view.ts';
 import type { ExploredCloud } from './clouds.ts';
-import { NODE } from './facts.ts';
+import { bootIdOf, NODE } from './facts.ts';
 import { RUN_ID } from './story.ts';
 import { afterTime, aTickLater, LONG_AGO, NOW, TICK_MS } from './time.ts';
-import type { Assumption } from './world.ts';
+import type { Assumption, NodeState } from './world.ts';
+
+/** What a run knows. */
+interface Known extends RunState {
+  /** Whether the run remembered a fence when a person removed the whole fence. The shipped loop does not know this. */
+  readonly isBound?: true;
+}
 
 /**
  * A run of Cloudfence while it waits for something, driven by the shipped loop. It has already done everything that
@@ -26,21 +32,21 @@ export type RunAt =
    * Waits for the answer to a question. If answers take no time in this scenario, a run that is frozen for too long
    * asks again.
    */
-  | { readonly at: 'question'; readonly known: RunState; readonly command: Question; readonly askedAt: Moment }
+  | { readonly at: 'question'; readonly known: Known; readonly command: Question; readonly askedAt: Moment }
   /** One half of a look has been answered, or its answers are on their way. */
   | {
       readonly at: 'look';
-      readonly known: RunState;
+      readonly known: Known;
       readonly command: Look;
       readonly askedAt: Moment;
       readonly half: Half;
     }
   /** The answer to a question is on its way. */
-  | { readonly at: 'answer'; readonly known: RunState; readonly command: Question; readonly result: CommandResult }
+  | { readonly at: 'answer'; readonly known: Known; readonly command: Question; readonly result: CommandResult }
   /** The steps have their permits. Steps without an answer have not been sent, or are on their way. */
-  | { readonly at: 'act'; readonly known: RunState; readonly command: Act; readonly answers: Answers }
-  | { readonly at: 'sleep'; readonly known: RunState; readonly command: Sleep; readonly until: number }
-  | { readonly at: 'end'; readonly known: RunState; readonly ending: Ending };
+  | { readonly at: 'act'; readonly known: Known; readonly command: Act; readonly answers: Answers }
+  | { readonly at: 'sleep'; readonly known: Known; readonly command: Sleep; readonly until: number }
+  | { readonly at: 'end'; readonly known: Known; readonly ending: Ending };
 
 type Look = Extract<Command, { do: 'look' }>;
 export type Question = Extract<Command, { do: 'look' | 'recheck' | 'witness' | 'survey-connectivity' | 'reserve' }>;
@@ -83,11 +89,11 @@ export const begin = (
   );
 
 /** A read that a look is about to replace has no influence any more. */
-const forLook = (known: RunState, { cluster, search }: Look): RunState =>
+const forLook = (known: Known, { cluster, search }: Look): Known =>
   cluster && !search ? { ...known, cluster: null } : known;
 
 /** Returns the run once it has to wait for something, or has ended. */
-const waiting = (known: RunState): RunAt => {
+const waiting = (known: Known): RunAt => {
   if (known.ending) return { at: 'end', known, ending: known.ending };
   const command = commandOf(known);
   switch (command.do) {
@@ -182,7 +188,7 @@ const clearedOf = ({ cleared }: RunState): RunState['cleared'] =>
  * no pod comes back to the Node, so the pods and disks that a run freed have no influence. A run never gives up a
  * refused step.
  */
-const canonical = (known: RunState): RunState => ({
+const canonical = (known: Known): Known => ({
   ...known,
   machine: machineOf(known),
   cluster: clusterOf(known),
@@ -260,7 +266,7 @@ const resultLater = (result: CommandResult): CommandResult => {
 const commandLater = <T extends Command>(command: T): T =>
   'step' in command ? { ...afterTime({ ...command, step: null }, TICK_MS), step: aTickLater(command.step) } : command;
 
-const knownLater = (known: RunState): RunState =>
+const knownLater = (known: Known): Known =>
   canonical({
     ...known,
     machine: readLater(known.machine),
@@ -304,8 +310,8 @@ export const runLater = (
 };
 
 /** Returns the run after a result. */
-export const learned = (known: RunState, command: Command, result: CommandResult): RunAt =>
-  waiting(canonical(reduce(known, command, result, NOW)));
+export const learned = (known: Known, command: Command, result: CommandResult): RunAt =>
+  waiting(canonical({ ...reduce(known, command, result, NOW), ...(known.isBound && { isBound: true }) }));
 
 type Sleeping = Extract<RunAt, { at: 'sleep' }>;
 
@@ -404,6 +410,16 @@ export const outdated = (run: RunAt): RunAt => {
   };
 };
 
+/** Returns whether the run remembers a fence of this Node in its present boot. */
+const remembers = ({ record }: Known, { uid, boot }: NodeState, generation: string | null): boolean =>
+  record !== null && record.nodeUid === uid && record.bootID === bootIdOf({ boot }) && record.generation === generation;
+
+/**
+ * Returns the run after a person removed the whole fence from the Node. It must not restore a fence that it remembers.
+ */
+export const bound = (run: RunAt, node: NodeState, generation: string | null): RunAt =>
+  remembers(run.known, node, generation) ? { ...run, known: { ...run.known, isBound: true } } : run;
+
 const listed = (map: ReadonlyMap<string, unknown>): unknown => [...map];
 
 const texts = new Map<string, number>();
@@ -461,9 +477,18 @@ const waitsFor = (run: RunAt): unknown => {
  * same for all runs.
  */
 export const runText = (run: RunAt): string => {
-  const { request, machine, cluster, record, memory, proofRenewed, cleared, resumeAt } = run.known;
+  const { request, machine, cluster, record, memory, proofRenewed, cleared, resumeAt, isBound } = run.known;
   const read = [readText(machine), readText(cluster), numberOf(record)];
-  const text = JSON.stringify([run.at, read, memoryText(memory), proofRenewed, cleared, resumeAt, waitsFor(run)]);
+  const text = JSON.stringify([
+    run.at,
+    read,
+    memoryText(memory),
+    proofRenewed,
+    cleared,
+    resumeAt,
+    waitsFor(run),
+    isBound,
+  ]);
   const statement = request.accepted ?? request.vouched;
   return statement === null ? text : `${statement}: ${text}`;
 };

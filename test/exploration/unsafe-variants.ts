@@ -491,6 +491,20 @@ export const variants: readonly Variant[] = [
     'removed',
     'removed-stays-removed',
   ),
+  edited(
+    'a run forgets its fence if a person removes the whole fence',
+    'fencing/loop/reads.ts',
+    ['cluster.value.node?.record ?? state.record', 'cluster.value.node ? cluster.value.node.record : state.record'],
+    'removed',
+    'removed-stays-removed',
+  ),
+  edited(
+    'the tombstone is ignored',
+    'fencing/rules/removed.ts',
+    ['= tombstoneOfThisBoot(view, node)', '= Number.isNaN(0) ? tombstoneOfThisBoot(view, node) : null'],
+    'removed',
+    'removed-stays-removed',
+  ),
   together(
     'a release waits neither for another boot, nor for a fresh Lease',
     [
