@@ -67,7 +67,7 @@ const whoComesBack = (view: View): string => {
 };
 
 /** Shadow mode only imagines the deletion of a Node, but it removes our taint. So the removal comes first. */
-const isParkedFirst = ({ policy, memory }: View, { taints }: NodeFacts): boolean =>
+const isTaintLeftInShadow = ({ policy, memory }: View, { taints }: NodeFacts): boolean =>
   policy.shadow && taints.ours && memory.sinceLook.size === 0;
 
 /**
@@ -77,7 +77,7 @@ export const deleteNode: Rule = (view) => {
   const { node } = view.cluster;
   const reason = whyDelete(view);
   if (!node || !currentRecord(view) || !reason || nodeKept(view, node) !== null) return null;
-  if (isParkedFirst(view, node)) return null;
+  if (isTaintLeftInShadow(view, node)) return null;
   return takeStep(
     { do: 'delete-node', node: targetNode(node) },
     because(reason.code, `${reason.says}${whoComesBack(view)}`),

@@ -188,10 +188,9 @@ const isLeftToPerson = ({ removed, optedOut, node, machine }: World): boolean =>
  */
 const isLeftAlone = (world: World, { dryRun, shadow }: Policy): boolean =>
   dryRun ||
-  (shadow && world.machine.power !== 'running' && (!isFree(world) || !world.node || !isTaintedByUs(world.node)));
+  (shadow && world.machine.power !== 'running' && (!isDetached(world) || !world.node || !isTaintedByUs(world.node)));
 
-const isFree = ({ pod, neighbor, attachment, disk }: World): boolean =>
-  pod === 'gone' && neighbor === 'gone' && attachment === 'gone' && disk !== 'here';
+const isDetached = ({ attachment, disk }: World): boolean => attachment === 'gone' && disk !== 'here';
 
 /** Returns what is still missing in a world that has recovered, or null. */
 const missingIn = (world: World, policy: Policy): string | null => {

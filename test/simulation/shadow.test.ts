@@ -163,6 +163,18 @@ describe('a machine that is still off in shadow mode', () => {
     expect(taintsOf(incident)).toEqual([QUARANTINE.key]);
   });
 
+  it('loses our taint then, even if a finalizer keeps a pod', async () => {
+    const { world, scene } = await diedAfterMark();
+    addBarePod(world, { name: 'held', spec: { nodeName: scene.nodeOf(scene.holder), volumes: [] } });
+    const held = getObject(world, 'pods', 'held', 'default');
+    if (!held) throw new Error('no pod');
+    writerAs(world, 'person').change('pods', held, (draft) => (draft.metadata.finalizers = ['somebody.example/else']));
+    world.advance(400_000);
+    await sweepOnce({ world, scene }, shadow);
+    expect(taintsOf({ world, scene })).toEqual([QUARANTINE.key]);
+    expect(getObject(world, 'pods', 'held', 'default')).toBeDefined();
+  });
+
   it.each(incidents.filter(([, , end]) => end !== 'released'))('%s, is left as it is', async (_, happened) => {
     const incident = await happened();
     const before = stateOf(incident.world);
