@@ -156,3 +156,8 @@ test.each([940_093_528, 940_161_454, 950_030_056, 1_000_173_025])(
     expect(failureOf(await play(planFor(seed)))).toBeNull();
   },
 );
+
+// Another Node of the zone was fenced, and its machine had come back, so its kubelet renewed its Lease.
+test('a fenced Node that is not silent shows that its zone works (seed 1000109675)', async () => {
+  expect(failureOf(await play(planFor(1_000_109_675)))).toBeNull();
+});

@@ -1,6 +1,5 @@
 import type { V1Node, V1Pod, V1VolumeAttachment } from '@kubernetes/client-node/dist/gen/index.js';
 import { attachmentName } from '../../kubernetes/attachments.ts';
-import { hasOwnTaint } from '../../kubernetes/node-facts.ts';
 import { ATTACHED_NODE_ID, CSI_NODE_IDS, OUT_OF_SERVICE, ZONE_LABEL } from '../../kubernetes/names.ts';
 import { createLedger, deleteAttachmentIn, deletePodIn } from './api-server.ts';
 import {
@@ -16,6 +15,7 @@ import {
   uidOf,
   withTaints,
 } from './cluster-objects.ts';
+import { hasOurTaint } from './fence-on-node.ts';
 import { driverOf, nodeIdOf, numericIdOf, providerIdOf, systemUuidOf, volumeNameOf } from './names.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { Engine } from './engine.ts';
@@ -272,7 +272,7 @@ export const createKubernetes = ({
     const inUse = node.status?.volumesInUse?.includes(handleKey(driverOf(disk.cloud), disk.id)) ?? false;
     if (!inUse) return 'the kubelet has unmounted it';
     if (isReady(node) || !hasTaintKey(node, OUT_OF_SERVICE.key)) return null;
-    return hasOwnTaint(node) ? 'our out-of-service taint' : 'a foreign out-of-service taint';
+    return hasOurTaint(node) ? 'our out-of-service taint' : 'a foreign out-of-service taint';
   };
 
   const mountOn = (machine: Machine, workload: Workload, uid: string): void => {

@@ -17,7 +17,8 @@ import type { Engine } from './engine.ts';
 import { type Cluster, podKey } from './kubernetes.ts';
 import { isOff, type Machine } from './machines.ts';
 import type { OtherVersion } from './other-versions.ts';
-import { oursOn, type Safety } from './safety.ts';
+import { isOurTaint, oursOn } from './fence-on-node.ts';
+import type { Safety } from './safety.ts';
 
 /** What people and deploys do to a cluster. Each function returns whether there was anything to do. */
 
@@ -89,8 +90,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
   };
   const removeTaint = (at: number): boolean => {
     const node = nodeAt(at);
-    const own =
-      node && taintsOf(node).find(({ key, value = '' }) => key === OUT_OF_SERVICE.key && value.includes('_in_'));
+    const own = node && taintsOf(node).find(isOurTaint);
     if (!node || !own) return false;
     safety.noteRemoval(node);
     cluster.objects.nodes.put(

@@ -5,9 +5,9 @@ import type { Policy } from '../../fencing/model/policy.ts';
 import { NUDGE_ANNOTATION, QUARANTINE } from '../../kubernetes/names.ts';
 import { nodeFacts } from '../../kubernetes/node-facts.ts';
 import { hasTaintKey, nameOf, uidOf } from './cluster-objects.ts';
+import { isOptedOut, oursOn } from './fence-on-node.ts';
 import type { Cluster } from './kubernetes.ts';
 import { type Fleet, isGone, isOff, isUnknown, type Machine } from './machines.ts';
-import { isOptedOut, oursOn } from './safety.ts';
 
 /**
  * The second promise: when the faults end, every dead machine is fenced to the end, and nothing of Cloudfence stays on

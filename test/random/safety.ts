@@ -8,22 +8,12 @@ import { PROOF_LASTS_MS } from '../../fencing/model/permit.ts';
 import { type Step, stepProperties } from '../../fencing/model/steps.ts';
 import type { LookAgain } from '../../functions/messages.ts';
 import { shortMachine } from '../../kubernetes/ledger-text.ts';
-import { fenceAnnotation, hasFenceTraces, hasOwnTaint, nodeFacts } from '../../kubernetes/node-facts.ts';
-import {
-  FENCED_LABEL,
-  LEDGER,
-  OPT_OUT_LABEL,
-  OUT_OF_SERVICE,
-  QUARANTINE,
-  RECORD_ANNOTATION,
-  STOPPING_LABEL,
-  SEAL_LABEL,
-  TAINT_LABEL,
-  ZONE_LABEL,
-} from '../../kubernetes/names.ts';
+import { nodeFacts } from '../../kubernetes/node-facts.ts';
+import { FENCED_LABEL, LEDGER, RECORD_ANNOTATION, SEAL_LABEL, ZONE_LABEL } from '../../kubernetes/names.ts';
 import type { Write } from './api-server.ts';
 import type { CloudWrite } from './clouds/side.ts';
-import { bootOf, isReady, keyIn, nameOf, taintsOf, uidOf } from './cluster-objects.ts';
+import { bootOf, isReady, keyIn, nameOf, uidOf } from './cluster-objects.ts';
+import { foreignOn, hasOurTaint, isFenced, isQuarantined, oursOn } from './fence-on-node.ts';
 import type { Cluster } from './kubernetes.ts';
 import { type Disk, endedBootOf, isGone, isOff, type Machine, mayWrite, offSinceOf } from './machines.ts';
 import { providerIdOf } from './names.ts';
@@ -121,10 +111,15 @@ interface World {
   readonly mandate: () => Mandate;
 }
 
-const OURS: ReadonlySet<string> = new Set([FENCED_LABEL, TAINT_LABEL, SEAL_LABEL, STOPPING_LABEL, RECORD_ANNOTATION]);
-
 const isStep = (tag: unknown): tag is Step =>
   typeof tag === 'object' && tag !== null && 'do' in tag && typeof tag.do === 'string' && tag.do in stepProperties;
+
+/** Returns the uid of the object for which a step was decided. */
+const uidOfTarget = (step: Step): string | null => {
+  if ('node' in step) return step.node.uid;
+  if ('pod' in step) return step.pod.uid;
+  return 'attachment' in step ? step.attachment.uid : null;
+};
 
 /** A patch that removes our taint or ends a fence may write these again, if a person has removed them. */
 const REWRITTEN: ReadonlySet<string> = new Set([FENCED_LABEL, SEAL_LABEL, RECORD_ANNOTATION]);
@@ -139,15 +134,6 @@ const removes = (write: Write, step: Step): boolean => {
   if (step.do === 'note') return step.record.released !== (nodeFacts(write.before, []).record?.released ?? null);
   const isFewer = after.length < before.size;
   return isFewer || step.do === 'lift-out-of-service' || step.do === 'release-node';
-};
-
-/** What is on a Node that Cloudfence must not touch. */
-const foreignOn = (node: V1Node): string => {
-  const others = (map: Readonly<Record<string, string>> = {}) => Object.entries(map).filter(([key]) => !OURS.has(key));
-  const taints = taintsOf(node)
-    .filter(({ key, value = '' }) => key !== QUARANTINE.key && !(key === OUT_OF_SERVICE.key && value.includes('_in_')))
-    .map(({ key, effect, value = '' }) => `${key}=${value}:${effect}`);
-  return JSON.stringify([others(node.metadata?.labels), others(node.metadata?.annotations), taints, node.status]);
 };
 
 export const createSafety = ({
@@ -187,7 +173,8 @@ export const createSafety = ({
     isOff(machine) || now() - lastOffAt(machine) <= assumption.staleness + PROOF_LASTS_MS + assumption.transit;
 
   const proven = (machine: Machine | undefined, what: string): void => {
-    if (machine && !mayAct(machine))
+    if (!machine) return fail('act-under-proof', `${what} takes effect although it is on no machine`);
+    if (!mayAct(machine))
       fail('act-under-proof', `${what} takes effect although ${machine.name} is ${machine.shown.power}`);
   };
   const notPaused = (what: string): void => {
@@ -238,7 +225,7 @@ export const createSafety = ({
       fail('opt-out', `${what} takes effect although the Node has been opted out for ${now() - since} ms`);
   };
   const marked = (before: V1Node, machine: Machine | undefined): void => {
-    if (hasFenceTraces(before)) return;
+    if (isFenced(before)) return;
     const what = `the fence of ${nameOf(before)}`;
     notOptedOut(before, what);
     if (machine) withinCap(machine, what);
@@ -260,11 +247,7 @@ export const createSafety = ({
   };
   const OF_ONE_BOOT: ReadonlySet<string> = new Set(['mark', 'park', 'release-node', 'delete-node']);
   const ofThisBoot = (step: Step, node: V1Node): void => {
-    if (
-      'node' in step &&
-      OF_ONE_BOOT.has(step.do) &&
-      (step.node.uid !== uidOf(node) || step.node.bootID !== bootOf(node))
-    )
+    if ('node' in step && OF_ONE_BOOT.has(step.do) && step.node.bootID !== bootOf(node))
       fail('nothing-of-another-boot', `${step.do} was decided for ${step.node.bootID} and meets ${bootOf(node)}`);
   };
   const releases = (step: Step, node: V1Node): void => {
@@ -290,6 +273,8 @@ export const createSafety = ({
     noteTombstone(before, after, machine);
     if (foreignOn(before) !== foreignOn(after))
       fail('nothing-foreign', `${step.do} changes on ${nameOf(before)} what is not ours`);
+    if (isQuarantined(before) && !isQuarantined(after) && step.do !== 'release-node')
+      fail('release-after-return', `${step.do} ends the quarantine of ${nameOf(before)}`);
     ofThisBoot(step, before);
     releases(step, before);
     if (stepProperties[step.do].destructive) destroys(step.do, machine, before, nameOf(before));
@@ -311,6 +296,15 @@ export const createSafety = ({
   const nodeBelow = (machine: Machine | undefined): V1Node | undefined => {
     const node = machine && cluster.objects.nodes.get(machine.node);
     return node && cluster.machineOfNode.get(uidOf(node)) === machine ? node : undefined;
+  };
+  /** Nothing of another uid is touched. */
+  const ofThisObject = (write: Exclude<Write, { readonly kind: 'ledger' | 'event' }>, step: Step): void => {
+    const uid = uidOfTarget(step);
+    if (uid !== uidOf(write.before))
+      fail(
+        'nothing-of-another-boot',
+        `${step.do} was decided for ${uid ?? 'nothing'}, and meets ${uidOf(write.before)}`,
+      );
   };
   const machineOf = (write: Write): Machine | undefined => {
     switch (write.kind) {
@@ -351,6 +345,7 @@ export const createSafety = ({
     if (write.kind === 'event') return writesByMandate(`an Event about ${write.about}`, null, true);
     if (!isStep(tag)) return fail('act-under-proof', `a ${write.verb} of a ${write.kind} is no step`);
     const machine = machineOf(write);
+    ofThisObject(write, tag);
     // A nudge is for another machine: the attachment is that of the next Node.
     const about = tag.do === 'nudge' ? null : (machine?.id ?? null);
     writesByMandate(`${tag.do} ${nameOf(write.before)}`, about, removes(write, tag));
@@ -367,11 +362,14 @@ export const createSafety = ({
   /** No survey is so old that it does not show such a silence. */
   const isLongSilent = (node: V1Node): boolean =>
     silentFor(nameOf(node)) > STALE_LEASE_MS + timing.survey + maxSkew + PROOF_LASTS_MS + assumption.transit;
-  /** If other Nodes are silent too, the network may be down. A fenced Node shows nothing about the network. */
+  /**
+   * If other Nodes are silent too, the network may be down. A fenced Node that is silent shows nothing about the
+   * network. One that is not silent shows that its zone reaches the API server.
+   */
   const networkWorks = (machine: Machine, node: V1Node): void => {
-    const unfenced = cluster.objects.nodes.all().filter((one) => one === node || !hasFenceTraces(one));
-    const silent = unfenced.filter((one) => one !== node && isLongSilent(one));
-    const zone = unfenced.filter(({ metadata }) => metadata?.labels?.[ZONE_LABEL] === machine.zone);
+    const nodes = cluster.objects.nodes.all();
+    const silent = nodes.filter((one) => one !== node && !isFenced(one) && isLongSilent(one));
+    const zone = nodes.filter(({ metadata }) => metadata?.labels?.[ZONE_LABEL] === machine.zone);
     if (silent.length > 0)
       fail(
         'network-power-off',
@@ -407,7 +405,7 @@ export const createSafety = ({
         'detach-target',
         `a detach names ${disk}, which is not attached to ${machine?.name ?? 'that machine'}`,
       );
-    if (node && !hasFenceTraces(node) && now() - (changedAt.get(uidOf(node)) ?? -Infinity) > actsWithin)
+    if (node && !isFenced(node) && now() - (changedAt.get(uidOf(node)) ?? -Infinity) > actsWithin)
       fail('detach-target', `a detach names ${disk} of ${machine.name}, which is not fenced`);
   };
   const powersOff = (machine: Machine): void => {
@@ -450,7 +448,7 @@ export const createSafety = ({
       for (const node of cluster.objects.nodes.all()) {
         const machine = cluster.machineOfNode.get(uidOf(node));
         const stays =
-          machine?.shown.power === 'running' && hasOwnTaint(node) && machine.startedAt < began - assumption.staleness;
+          machine?.shown.power === 'running' && hasOurTaint(node) && machine.startedAt < began - assumption.staleness;
         const suspected = suspectedAt.get(uidOf(node));
         if (!stays) suspectedAt.delete(uidOf(node));
         else if (suspected?.boot !== machine.boot) suspectedAt.set(uidOf(node), { boot: machine.boot, at: ended });
@@ -492,13 +490,3 @@ export const createSafety = ({
     break: fail,
   };
 };
-
-/** Returns what Cloudfence has left on the Node. */
-export const oursOn = (node: V1Node): readonly string[] => [
-  ...Object.keys(node.metadata?.labels ?? {}).filter((key) => OURS.has(key)),
-  ...(fenceAnnotation(node) === null ? [] : [RECORD_ANNOTATION]),
-  ...taintsOf(node).flatMap(({ key }) => (key === QUARANTINE.key ? [key] : [])),
-  ...(hasOwnTaint(node) ? ['our out-of-service taint'] : []),
-];
-
-export const isOptedOut = ({ metadata }: V1Node): boolean => metadata?.labels?.[OPT_OUT_LABEL] !== undefined;

@@ -1,0 +1,72 @@
+import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import type { Step } from '../../fencing/model/steps.ts';
+import {
+  FENCED_LABEL,
+  OPT_OUT_LABEL,
+  OUT_OF_SERVICE,
+  QUARANTINE,
+  RECORD_ANNOTATION,
+  SEAL_LABEL,
+  STOPPING_LABEL,
+  TAINT_LABEL,
+} from '../../kubernetes/names.ts';
+import { hasTaintKey, taintsOf } from './cluster-objects.ts';
+
+/**
+ * What a fence looks like on a Node, and which steps are destructive. The checks read this here, not with the shipped
+ * code: otherwise, a fault in the shipped code would hide itself.
+ */
+
+export const DESTRUCTIVE: ReadonlySet<Step['do']> = new Set([
+  'mark',
+  'fail-pod',
+  'delete-pod',
+  'delete-attachment',
+  'delete-node',
+  'detach-disk',
+  'power-off',
+]);
+
+const OURS: ReadonlySet<string> = new Set([FENCED_LABEL, TAINT_LABEL, SEAL_LABEL, STOPPING_LABEL, RECORD_ANNOTATION]);
+
+interface Taint {
+  readonly key: string;
+  readonly value?: string;
+}
+
+/** No foreign taint of a plan has such a value. */
+export const isOurTaint = ({ key, value = '' }: Taint): boolean => key === OUT_OF_SERVICE.key && value.includes('_in_');
+
+export const hasOurTaint = (node: V1Node): boolean => taintsOf(node).some(isOurTaint);
+
+export const isQuarantined = (node: V1Node): boolean => hasTaintKey(node, QUARANTINE.key);
+
+const REMOVED = '_removed_';
+
+export const labelOn = ({ metadata }: V1Node): string | undefined => metadata?.labels?.[FENCED_LABEL];
+
+/** Whether the label says that a person removed the fence. */
+export const hasTombstone = (node: V1Node): boolean => labelOn(node)?.includes(REMOVED) ?? false;
+
+/** Whether the Node has a fence, or the rest of one. A tombstone does not count. */
+export const isFenced = (node: V1Node): boolean =>
+  hasOurTaint(node) || isQuarantined(node) || (labelOn(node) !== undefined && !hasTombstone(node));
+
+/** Returns what Cloudfence has left on the Node. */
+export const oursOn = (node: V1Node): readonly string[] => [
+  ...Object.keys(node.metadata?.labels ?? {}).filter((key) => OURS.has(key)),
+  ...(node.metadata?.annotations?.[RECORD_ANNOTATION] === undefined ? [] : [RECORD_ANNOTATION]),
+  ...taintsOf(node).flatMap(({ key }) => (key === QUARANTINE.key ? [key] : [])),
+  ...(hasOurTaint(node) ? ['our out-of-service taint'] : []),
+];
+
+/** What is on a Node that Cloudfence must not touch. */
+export const foreignOn = (node: V1Node): string => {
+  const others = (map: Readonly<Record<string, string>> = {}) => Object.entries(map).filter(([key]) => !OURS.has(key));
+  const taints = taintsOf(node)
+    .filter((taint) => taint.key !== QUARANTINE.key && !isOurTaint(taint))
+    .map(({ key, effect, value = '' }) => `${key}=${value}:${effect}`);
+  return JSON.stringify([others(node.metadata?.labels), others(node.metadata?.annotations), taints, node.status]);
+};
+
+export const isOptedOut = ({ metadata }: V1Node): boolean => metadata?.labels?.[OPT_OUT_LABEL] !== undefined;
