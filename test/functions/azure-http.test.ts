@@ -1,11 +1,14 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { doctor, fence, replay, sweep } from '../../functions/azure/handlers.ts';
+import { invocationContext } from '../../functions/azure/http.ts';
 import { webhook } from '../../functions/azure/webhook.ts';
 import { deallocate } from '../../sandbox/azure/machines.ts';
 import { diskIn } from '../../sandbox/azure/state.ts';
 import { json } from '../providers/azure/fixtures.ts';
 import { change, scene } from '../sandbox/azure/azure-runs.ts';
 import { azureInstall, cloudEvent, gridEvent, post, takeAll, drainQueue } from './azure-install.ts';
+
+afterEach(() => void vi.useRealTimers());
 
 const off = () => {
   const staged = scene();
@@ -108,16 +111,27 @@ describe('the webhook', () => {
     expect(install.lines).toMatchObject([{ level: 'error', decision: 'failed' }]);
   });
 
-  it('accepts nothing that no queue would accept, and logs that', async () => {
+  it.each([
+    ['of one byte', 'x'.repeat(200_000)],
+    ['of three bytes', '中'.repeat(70_000)],
+  ])('accepts nothing that no queue would accept, and logs that (letters %s)', async (_, text) => {
     const { install } = off();
-    expect(await webhook(install.getDependencies)(post('x'.repeat(200_000)), install.context)).toMatchObject({
-      status: 413,
-    });
+    expect(await webhook(install.getDependencies)(post(text), install.context)).toMatchObject({ status: 413 });
     expect(install.lines).toMatchObject([{ level: 'warn', decision: 'not-understood', because: 'too-large' }]);
   });
 });
 
 describe('a request by hand', () => {
+  it('has no more time if the platform was slow to start: the time limit counts from the beginning', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const { install } = off();
+    const { limit } = await invocationContext(async () => {
+      vi.advanceTimersByTime(20_000);
+      return install.getDependencies();
+    }, install.context);
+    expect(limit.getRemainingTimeInMillis()).toBe(40_000);
+  });
+
   it('fences the machine that it names', async () => {
     const { install, holder } = off();
     const answer = await fence(install.getDependencies)(post({ resourceId: holder }), install.context);

@@ -1,11 +1,18 @@
 import { createHash } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { lazyDependencies } from '../../functions/aws/dependencies.ts';
 import type { LookAgain } from '../../functions/messages.ts';
+import { addInstance } from '../../sandbox/ec2/scenario.ts';
+import { ec2WorldOf } from '../providers/aws/another-world.ts';
+import { twoTerritories } from '../providers/aws/two-territories.ts';
 import { openStandIn, type Answered, type Request, type StandIn } from '../providers/stand-in.ts';
+import { ec2World, patient } from '../sandbox/ec2/ec2-world.ts';
 
-/** What a deployed function on AWS does with its environment: to which queues it sends, and which machines it serves. */
+/**
+ * What a deployed function on AWS does with its environment and its settings: to which queues it sends, which machines
+ * it serves, where it asks about them, and which clusters it searches.
+ */
 
 const [home, other] = ['111122223333', '444455556666'];
 
@@ -25,6 +32,8 @@ const territory = { account: other, region: 'eu-west-1', role: `arn:aws:iam::${o
 
 beforeAll(async () => {
   queues = await openStandIn(take);
+});
+beforeEach(() => {
   const variables = {
     AWS_ENDPOINT_URL: queues.url,
     AWS_REGION: 'eu-central-1',
@@ -37,11 +46,12 @@ beforeAll(async () => {
   };
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
 });
-afterEach(() => taken.splice(0));
-afterAll(() => {
+afterEach(() => {
   vi.unstubAllEnvs();
-  return queues.close();
+  vi.useRealTimers();
+  taken.splice(0);
 });
+afterAll(() => queues.close());
 
 describe('a message', () => {
   const later: LookAgain = {
@@ -101,4 +111,42 @@ it.each([
 ])('a machine of account %s in %s is served: %s', async (account, region, isServed) => {
   const { whyNotServed } = await lazyDependencies()();
   expect(whyNotServed({ machine: 'i-0633ac2b0d9769723', account, region }) === null).toBe(isServed);
+});
+
+it('a machine of a configured territory is read there, with the role of that territory', async () => {
+  const worlds = { home: ec2World(), other: ec2WorldOf('222233334444', 'eu-west-1') };
+  const machine = addInstance(worlds.other);
+  const { home, sts, entry, close } = await twoTerritories(worlds);
+  vi.stubEnv('AWS_ENDPOINT_URL_EC2', home.url);
+  vi.stubEnv('AWS_ENDPOINT_URL_STS', sts.url);
+  vi.stubEnv('CLOUDFENCE_SETTINGS', JSON.stringify({ clusters: [], territories: [entry] }));
+  const { ports } = await lazyDependencies()();
+  expect(await ports.cloud.look([machine], { disks: false }, patient())).toMatchObject([{ machine, power: 'running' }]);
+  await close();
+});
+
+it('a configured region is the region of this install, and not the region in which the function runs', async () => {
+  vi.stubEnv('CLOUDFENCE_SETTINGS', JSON.stringify({ clusters: [], region: 'eu-west-3' }));
+  const { whyNotServed } = await lazyDependencies()();
+  const isServed = (region: string) => whyNotServed({ machine: 'i-0633ac2b0d9769723', account: home, region }) === null;
+  expect([isServed('eu-west-3'), isServed('eu-central-1')]).toEqual([true, false]);
+});
+
+it('each configured cluster is searched, and fences are not only simulated', async () => {
+  const clusters = ['blue', 'green'].map((name) => ({ name, parameter: `/kube/${name}` }));
+  vi.stubEnv('CLOUDFENCE_SETTINGS', JSON.stringify({ clusters }));
+  const { ports, policy } = await lazyDependencies()();
+  expect(ports.clusters.map(({ name }) => name)).toEqual(['blue', 'green']);
+  expect(policy.dryRun).toBe(false);
+});
+
+it('a measure has the time of the wall clock, because CloudWatch drops old ones', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 21) });
+  const { formatMeasurements } = await lazyDependencies()();
+  expect(formatMeasurements([])).toMatchObject({ _aws: { Timestamp: Date.UTC(2026, 10, 21) } });
+});
+
+it('chance differs from call to call, so that messages that failed together do not come back together', async () => {
+  const { chance } = await lazyDependencies()();
+  expect(new Set(Array.from({ length: 10 }, chance)).size).toBeGreaterThan(1);
 });

@@ -17,6 +17,20 @@ it('a message that breaks its reader counts as unreadable, and the error says th
   });
 });
 
+/** The longest path of a machine: https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules */
+it('a waiting message about a machine and an event with long ids is read when it comes back', () => {
+  const [machine, event] = [
+    `/subscriptions/${'s'.repeat(36)}/resourcegroups/${'g'.repeat(90)}/${'m'.repeat(128)}`,
+    'e'.repeat(300),
+  ];
+  const sent = { cloudfence: 'look-again', machine, hops: 1, because: 'x', event, eventAt: null };
+  const read = { hints: [], faults: [], ignored: [] };
+  expect(parseMessage('m-1', JSON.stringify(sent), () => read)).toMatchObject({
+    items: [{ machine, event }],
+    faults: [],
+  });
+});
+
 it.each([
   [false, 'wanted', true],
   [true, null, true],

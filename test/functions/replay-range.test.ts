@@ -29,9 +29,26 @@ afterAll(() => {
   return bus.close();
 });
 
+const limit = { getRemainingTimeInMillis: () => 60_000 };
+const noDependencies = () => Promise.reject(new Error('nothing runs here'));
+
 it('the replay of a time range reaches only the rules of this install, on its own bus', async () => {
-  const noDependencies = () => Promise.reject(new Error('nothing runs here'));
-  const { state } = Object(await replay(noDependencies)({ replay: RANGE }, { getRemainingTimeInMillis: () => 60_000 }));
+  const { state } = Object(await replay(noDependencies)({ replay: RANGE }, limit));
   expect(state).toBe('STARTING');
-  expect(started).toMatchObject([{ EventSourceArn: ARCHIVE, Destination: { Arn: BUS, FilterArns: RULES } }]);
+  expect(started).toMatchObject([
+    {
+      EventSourceArn: ARCHIVE,
+      Destination: { Arn: BUS, FilterArns: RULES },
+      EventStartTime: Date.parse(RANGE.from) / 1_000,
+      EventEndTime: Date.parse(RANGE.to) / 1_000,
+    },
+  ]);
+});
+
+it('another time range has another name, because EventBridge accepts each name once', async () => {
+  const nameOf = async (range: typeof RANGE) => Object(await replay(noDependencies)({ replay: range }, limit)).replay;
+  const name = await nameOf(RANGE);
+  expect(await nameOf(RANGE)).toBe(name);
+  expect(await nameOf({ ...RANGE, to: '2026-01-01T02:00:00Z' })).not.toBe(name);
+  expect(await nameOf({ ...RANGE, from: '2026-01-01T00:30:00Z' })).not.toBe(name);
 });

@@ -1,20 +1,34 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import { InvalidConfiguration, PermissionDenied } from '../../../fencing/model/errors.ts';
-import { lazyDependencies } from '../../../functions/gcp/dependencies.ts';
+import { lazyDependencies, NOT_BEFORE } from '../../../functions/gcp/dependencies.ts';
+import { openGceServer } from '../../../sandbox/gce/gce-server.ts';
+import { addInstance } from '../../../sandbox/gce/scenario.ts';
+import { granted } from '../../permits.ts';
 import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts';
 import { openStandIn, type Answered, type Request, type StandIn } from '../../providers/stand-in.ts';
-import { AUDIENCE, bearer, CALLER, DOCTOR } from './install.ts';
+import { gceWorld, patient } from '../../sandbox/gce/gce-world.ts';
+import { AUDIENCE, bearer, CALLER, claims, DOCTOR } from './install.ts';
 
 /**
- * What a deployed function on Google Cloud does with its environment: whom it admits, to which topics it publishes, and
- * which machines it serves.
+ * What a deployed function on Google Cloud does with its environment: whom it admits, to which topics it publishes,
+ * which machines it serves, and which clusters it searches.
  */
 
-const published: string[] = [];
-const take = ({ url }: Request): Answered => {
-  published.push(url);
+interface Taken {
+  readonly url: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+const message = z.object({ messages: z.tuple([z.object({ attributes: z.record(z.string(), z.string()) })]) });
+const published: Taken[] = [];
+const take = ({ url, body }: Request): Answered => {
+  const [{ attributes }] = message.parse(JSON.parse(String(body))).messages;
+  published.push({ url, attributes });
   return {};
 };
+
+const NOW = Date.UTC(2026, 10, 21);
 
 let keys: KeyServer;
 let topics: StandIn;
@@ -37,6 +51,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.unstubAllEnvs();
+  vi.useRealTimers();
   published.splice(0);
 });
 afterAll(() => Promise.all([keys.close(), topics.close()]));
@@ -80,12 +95,64 @@ describe('a caller', () => {
   });
 });
 
-it('a later look goes to the topic of waiting messages, and a dead letter to the other one', async () => {
+it('behind Cloud Run, a token without a signature is rejected after its expiry', async () => {
+  vi.stubEnv('CLOUDFENCE_BEHIND_CLOUD_RUN', 'true');
+  const { letIn } = await lazyDependencies()();
+  const expired = bearer(keys, { exp: claims().iat }).replace(/\.[^.]+$/, '.SIGNATURE_REMOVED_BY_GOOGLE');
+  await expect(letIn(expired)).rejects.toBeInstanceOf(PermissionDenied);
+});
+
+it('a later look goes to the topic of waiting messages with its time, and a dead letter to the other one', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: NOW });
   const { queues } = await lazyDependencies()();
   const look = { machine: 'm', hops: 1, because: 'x', event: null, says: null, eventAt: null, record: null };
   await queues.again({ cloudfence: 'look-again', ...look, dryRun: false }, 90);
   await queues.dead({ reason: 'not JSON', body: '{' });
-  expect(published).toEqual(['/v1/projects/p/topics/again:publish', '/v1/projects/p/topics/dead-letters:publish']);
+  expect(published).toEqual([
+    { url: '/v1/projects/p/topics/again:publish', attributes: { [NOT_BEFORE]: String(NOW + 90_000) } },
+    { url: '/v1/projects/p/topics/dead-letters:publish', attributes: { reason: 'not JSON' } },
+  ]);
+});
+
+/** The largest value of an attribute, in bytes: https://cloud.google.com/pubsub/quotas */
+const LARGEST_ATTRIBUTE = 1_024;
+
+it('the reason of a dead letter is not longer than Pub/Sub accepts, also in letters of several bytes', async () => {
+  const { queues } = await lazyDependencies()();
+  await queues.dead({ reason: '\u00e9\u4e2d'.repeat(1_000), body: '{' });
+  const reason = published[0]?.attributes['reason'] ?? '';
+  expect(Buffer.byteLength(reason)).toBeLessThanOrEqual(LARGEST_ATTRIBUTE);
+  expect(reason).toMatch(/^(?:\u00e9\u4e2d){100,}\u00e9?$/);
+});
+
+it('a destructive call has a request id that Compute Engine accepts', async () => {
+  const world = gceWorld();
+  const machine = addInstance(world);
+  const compute = await openGceServer(world);
+  vi.stubEnv('CLOUDFENCE_GCP_ENDPOINT', compute.url);
+  const { ports } = await lazyDependencies()();
+  const look = () => ports.cloud.look([machine], { disks: false }, patient());
+  const [facts] = await look();
+  await ports.cloud.powerOff({ machine, incarnation: facts?.incarnation?.id ?? null }, granted, patient());
+  world.advance(120_000);
+  expect(await look()).toMatchObject([{ power: 'off' }]);
+  await compute.close();
+});
+
+it('each configured cluster is searched, and fences are not only simulated', async () => {
+  const clusters = ['blue', 'green'].map((name) => ({ name, secretManager: { secret: `projects/p/secrets/${name}` } }));
+  vi.stubEnv('CLOUDFENCE_SETTINGS', JSON.stringify({ clusters }));
+  const { ports, policy } = await lazyDependencies()();
+  expect(ports.clusters.map(({ name }) => name)).toEqual(['blue', 'green']);
+  expect(policy.dryRun).toBe(false);
+});
+
+it.each([
+  ['20', 20],
+  ['', null],
+])('the number of deliveries %j is %s', async (text, deliveries) => {
+  vi.stubEnv('CLOUDFENCE_DELIVERIES', text);
+  expect(await lazyDependencies()()).toMatchObject({ deliveries });
 });
 
 it.each([
