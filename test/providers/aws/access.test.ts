@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Unavailable } from '../../../fencing/model/errors.ts';
 import { awsAccess } from '../../../providers/aws/plugin/access.ts';
@@ -13,6 +14,7 @@ beforeEach(async () => {
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
 });
 afterEach(() => {
+  vi.useRealTimers();
   vi.unstubAllEnvs();
   return silent.close();
 });
@@ -21,14 +23,35 @@ const limits = {
   requestHandler: { connectionTimeout: 1_000, requestTimeout: 100, throwOnRequestTimeout: true },
   maxAttempts: 3,
 };
-const { managedCluster, secret } = awsAccess('eu-central-1', limits);
 const never = new AbortController().signal;
+type Access = ReturnType<typeof awsAccess>;
 
-it.each([
-  ['EKS', () => managedCluster({ name: 'a', eks: {} }, never)],
-  ['Secrets Manager', () => secret({ name: 'a', secret: 's' }, never)],
-  ['Parameter Store', () => secret({ name: 'a', parameter: 'p' }, never)],
-] as const)('a request for the access to a cluster ends although %s does not answer', async (_, ask) => {
-  await expect(ask()).rejects.toBeInstanceOf(Unavailable);
+const services = [
+  ['EKS', ({ managedCluster }: Access, signal = never) => managedCluster({ name: 'a', eks: {} }, signal)],
+  ['Secrets Manager', ({ secret }: Access, signal = never) => secret({ name: 'a', secret: 's' }, signal)],
+  ['Parameter Store', ({ secret }: Access, signal = never) => secret({ name: 'a', parameter: 'p' }, signal)],
+] as const;
+
+it.each(services)('a request for the access to a cluster ends although %s does not answer', async (_, ask) => {
+  await expect(ask(awsAccess('eu-central-1', limits))).rejects.toBeInstanceOf(Unavailable);
   expect(silent.asked).toHaveLength(3);
+});
+
+/** Long enough for a request on a local socket. */
+const MOST_TURNS = 10_000;
+const arrival = async (requests: number): Promise<void> => {
+  for (let turn = 0; turn < MOST_TURNS && silent.asked.length < requests; turn += 1) await setImmediate();
+  expect(silent.asked).toHaveLength(requests);
+};
+
+// Without `throwOnRequestTimeout`, the SDK only logs a warning and continues to wait.
+it.each(services)('a request to %s that is not answered within seconds is sent again', async (_, ask) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const ended = new AbortController();
+  const asked = ask(awsAccess('eu-central-1'), ended.signal).catch((error: unknown) => error);
+  await arrival(1);
+  await vi.advanceTimersByTimeAsync(10_000);
+  await arrival(2);
+  ended.abort();
+  expect(await asked).toBeInstanceOf(Error);
 });

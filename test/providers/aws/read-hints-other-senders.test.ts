@@ -27,6 +27,14 @@ describe('AWS Health', () => {
     });
   });
 
+  it('may name several machines, as an event about their host does', () => {
+    const affectedEntities = [MACHINE, 'i-12345678'].map((entityValue) => ({ entityValue }));
+    expect(readHints(withDetail({ affectedEntities })).hints.map(({ machine }) => machine)).toEqual([
+      MACHINE,
+      'i-12345678',
+    ]);
+  });
+
   it('uses the envelope if the event names no account and region', () => {
     const detail = { affectedAccount: null, eventRegion: '' };
     expect(readHints(withDetail(detail)).hints).toMatchObject([{ account: '111122223333', region: 'us-west-2' }]);

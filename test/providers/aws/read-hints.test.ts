@@ -63,6 +63,19 @@ describe('hints in the events of AWS', () => {
     });
   });
 
+  it.each(['StopInstances', 'StartInstances', 'TerminateInstances', 'RebootInstances'])(
+    'are found in a call of %s that CloudTrail records',
+    (eventName) => {
+      const file = text('cloudtrail-log-file-stop-instances.userguide.json').replace(
+        '"StopInstances"',
+        `"${eventName}"`,
+      );
+      expect(summary(file)).toEqual([
+        ['i-ebeaf9e2', `api-call-${eventName.replace('Instances', '').toLowerCase()}-instances`],
+      ]);
+    },
+  );
+
   it('are none in a test notification of Auto Scaling, which is understood', () => {
     const lifecycle = json('asg-terminate-lifecycle-action.nth.json');
     const test = {
