@@ -170,6 +170,7 @@ describe('plain http', () => {
     ['a token', { token: CANARY }],
     ['a password', { username: 'u', password: CANARY }],
     ['a plugin', plugin(`process.stdout.write('${CANARY}')`)],
+    ['an auth-provider', { 'auth-provider': { name: 'oidc', config: { 'id-token': CANARY } } }],
   ])('is rejected with %s, even if the kubeconfig skips the verification', async (_, user) => {
     for (const skips of [{}, { 'insecure-skip-tls-verify': true }]) {
       const { error, text } = await failureOf(

@@ -36,6 +36,13 @@ it('treats an attachment without a status as not attached', () => {
   });
 });
 
+it('reads when an attachment was created, and since when it is being deleted', () => {
+  const spec = { attacher: 'a-driver', nodeName: 'n', source: { persistentVolumeName: 'data' } };
+  const [created, deletingSince] = [Date.UTC(2026, 10, 20), Date.UTC(2026, 10, 21)];
+  const metadata = { creationTimestamp: new Date(created), deletionTimestamp: new Date(deletingSince) };
+  expect(attachmentFacts({ metadata, spec })).toMatchObject({ created, deletingSince });
+});
+
 it('gives an attachment without metadata an empty name', () => {
   const spec = { attacher: 'a-driver', nodeName: 'n', source: { persistentVolumeName: 'data' } };
   expect(attachmentFacts({ spec })).toMatchObject({ name: '', uid: '' });

@@ -14,6 +14,7 @@ const bodies = [
   '{"items":[]}',
   '{"kind":"Status","apiVersion":"v1","metadata":{}}',
   '{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":""},"items":[]}',
+  '{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"1"}}',
   '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":""}}',
   '{"__proto__":{"items":[]}}',
   '""',

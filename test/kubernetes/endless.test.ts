@@ -147,6 +147,14 @@ describe('a large Node', () => {
     });
     expect((await look()).volumes).toHaveLength(300);
   });
+
+  it('with pods that name 300 claims has no claim that is not resolved', async () => {
+    const { stage, node, look } = await busyNode();
+    const claims = await Promise.all(Array.from({ length: 300 }, (_, at) => makeVolume(stage, `vol-claimed-${at}`)));
+    const volumes = claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } }));
+    await makePod(stage, node.name, { volumes, tolerations: [{ operator: 'Exists' }] });
+    expect((await look()).pods).toMatchObject([{ unresolved: [] }]);
+  });
 });
 
 describe('a tenant', () => {

@@ -53,6 +53,15 @@ describe('an exchange', () => {
     });
   });
 
+  it('reads a letter of which the answer sends one byte after the other', async () => {
+    const [first, ...others] = Buffer.from('é');
+    const { url } = await serving((_request, response) => {
+      response.write(Buffer.from([first ?? 0]));
+      response.end(Buffer.from(others));
+    });
+    expect((await sendRequest(get(url), way(new Agent(POOL_OPTIONS)))).body).toBe('é');
+  });
+
   it('sends a body with a DELETE and states its length', async () => {
     const { url } = await serving(
       (request, response) =>

@@ -97,6 +97,12 @@ it.each(servers)('nothing is missing from a look, a search, a sweep, or a survey
   });
 });
 
+it('nothing is missing from a search in a large cluster, whose list has hundreds of pages', async () => {
+  const harness = await stage(withSmallPages);
+  for (let nth = 0; nth < 200; nth += 1) await makeNode(harness, { name: `other-${nth}`, machine: `i-9${nth}` });
+  expect(await harness.cluster.find(queryFor('i-9199'), unhurried())).toEqual(['other-199']);
+});
+
 it.each(servers)('nothing that a Node has left behind is missing because of %s', async (_, wrap) => {
   const harness = await stage(wrap);
   await attach(harness, 'vol-2', 'i-1');

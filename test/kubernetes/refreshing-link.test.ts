@@ -8,6 +8,7 @@ import { createConnection } from '../../kubernetes/connection.ts';
 import { type Transport, transportLink } from '../../kubernetes/exchange.ts';
 import { refreshingLink } from '../../kubernetes/refreshing-link.ts';
 import { readLease } from '../../kubernetes/leases.ts';
+import { readNodePods } from '../../kubernetes/pods.ts';
 import { proof } from '../permits.ts';
 import { inProcess } from '../sandbox/in-process.ts';
 
@@ -16,11 +17,17 @@ const rotating = async (server = 'https://first') => {
   const clock = { now: 1_000_000 };
   const users: Record<string, { name: string; rules: 'all' }> = { first: { name: 'us', rules: 'all' } };
   const api = apiServerOf({ store: storeOf(emptyCluster()), now: () => clock.now, users });
-  const secret = { token: 'first', server, read: 0, closed: 0, reading: async (): Promise<void> => undefined };
+  const secret = {
+    token: 'first',
+    server,
+    read: 0,
+    closed: [] as number[],
+    reading: async (): Promise<void> => undefined,
+  };
   const asked: string[] = [];
   const answersAt = { host: new URL(server).host, later: async (): Promise<void> => undefined };
   const open = async () => {
-    secret.read += 1;
+    const nth = (secret.read += 1);
     await secret.reading();
     const behindPrefix: Transport = (request, signal) =>
       inProcess(api)({ ...request, path: request.path.replace(/^\/k8s(\/clusters\/\w+)?/, '') }, signal);
@@ -33,11 +40,14 @@ const rotating = async (server = 'https://first') => {
       await answersAt.later();
       return answer;
     };
-    return { ...wire, server: secret.server, send, close: async () => void (secret.closed += 1) };
+    return { ...wire, server: secret.server, send, close: async () => void secret.closed.push(nth) };
   };
   const never = () => new AbortController().signal;
-  const late = { signal: new AbortController() };
-  const deadline = () => late.signal.signal;
+  const late = { signal: new AbortController(), within: 0 };
+  const deadline = (ms: number) => {
+    late.within = ms;
+    return late.signal.signal;
+  };
   const link = await refreshingLink({ open, clock: { now: () => clock.now, deadline }, keptFor: 600_000 });
   const connection = createConnection(
     link,
@@ -51,7 +61,8 @@ const rotating = async (server = 'https://first') => {
   const order = (permit: Permit) =>
     connection.writer(permit, never()).write(CoreV1Api, (core) => core.deleteNode({ name: 'node' }));
   const ask = () => readLease(connection.reader(never()), 'node');
-  return { clock, secret, rotate, order, ask, asked, answersAt, late };
+  const askPods = () => readNodePods(connection.reader(never()), 'node');
+  return { clock, secret, rotate, order, ask, askPods, asked, answersAt, late, close: link.close };
 };
 
 describe('credentials from a secret', () => {
@@ -137,6 +148,7 @@ describe('credentials from a secret', () => {
     await asked.promise;
     late.signal.abort();
     await expect(waiting).resolves.toBeNull();
+    expect(late.within).toBeLessThanOrEqual(20_000);
     late.signal = new AbortController();
     secret.reading = async () => undefined;
     clock.now += 30_000;
@@ -183,7 +195,16 @@ it('an answer to old credentials that arrives after the new ones is not the last
   expect(await ask()).toBeNull();
   held.resolve();
   expect(await slow).toBeNull();
-  expect([secret.read, secret.closed]).toEqual([2, 1]);
+  expect([secret.read, secret.closed]).toEqual([2, [1]]);
+});
+
+it('the connections of a link are closed when it is replaced, and those of the present one at the end', async () => {
+  const { ask, secret, clock, close } = await rotating();
+  clock.now += 600_000;
+  await ask();
+  expect(secret.closed).toEqual([1]);
+  await close();
+  expect(secret.closed).toEqual([1, 2]);
 });
 
 describe('the address of an API server in a secret', () => {
@@ -203,6 +224,34 @@ describe('the address of an API server in a secret', () => {
     expect(asked.at(-1)).toBe(asks);
     expect(await ask()).toBeNull();
     expect([asked.at(-1), secret.read]).toEqual([asks, 2]);
+  });
+
+  it('may change without a change of the request: it still asks about the pods of one Node', async () => {
+    const { askPods, asked, secret, clock, answersAt } = await rotating();
+    await askPods();
+    Object.assign(secret, { server: 'https://second' });
+    answersAt.host = 'second';
+    clock.now += 600_000;
+    await askPods();
+    expect(asked.map((url) => url.replace(/^https:\/\/\w+/, ''))).toEqual([
+      expect.stringContaining('fieldSelector=spec.nodeName%3Dnode'),
+      asked[0]?.replace('https://first', ''),
+    ]);
+  });
+
+  it('may change back while a request waits: new credentials do not reach the server in between', async () => {
+    const { ask, asked, secret, clock, rotate, answersAt } = await rotating();
+    clock.now += 600_000;
+    Object.assign(secret, { server: 'https://second' });
+    answersAt.host = 'second';
+    rotate('third');
+    answersAt.later = async () => {
+      clock.now += 10_000;
+      answersAt.host = 'first';
+      Object.assign(secret, { token: 'third', server: 'https://first' });
+    };
+    expect(await ask()).toBeNull();
+    expect(asked.map((url) => new URL(url).host)).toEqual(['second', 'first']);
   });
 
   it('may change together with a token that the old server no longer accepts', async () => {

@@ -198,6 +198,23 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     expect(podsWanting({ cluster: facts }, key(handle))).toHaveLength(1);
   });
 
+  it('finds the attachment of an in-tree volume in the spec of a pod that is gone, if it searches', async () => {
+    const machine = fresh('i');
+    const node = await makeNode(harness(), { machine });
+    const handle = fresh('vol');
+    const { uid } = await made(harness(), ATTACHMENTS, {
+      metadata: { name: nameOn(handle, node.name), annotations: { 'csi.alpha.kubernetes.io/node-id': machine } },
+      spec: {
+        attacher: DRIVER,
+        nodeName: node.name,
+        source: { inlineVolumeSpec: { ...size, csi: { driver: DRIVER, volumeHandle: handle } } },
+      },
+    });
+    expect((await look(machine, node.name, { search: true })).volumes).toMatchObject([
+      { handle, persistentVolume: null, pvc: null, attachment: { uid } },
+    ]);
+  });
+
   it('treats a volume as wanted if an unresolvable claim may mean it, and no other claim does', async () => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
