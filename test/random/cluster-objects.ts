@@ -91,4 +91,8 @@ export const withTaints = (node: V1Node, taints: Taints): V1Node => ({ ...node, 
 export const isReady = ({ status }: V1Node): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
 
+/** Returns since when the Node is Ready, or is not (epoch ms). */
+export const readySince = ({ status }: V1Node): number =>
+  status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime?.getTime() ?? 0;
+
 export const bootOf = ({ status }: V1Node): string => status?.nodeInfo?.bootID ?? '';

@@ -1,4 +1,5 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import {
   FENCED_LABEL,
@@ -52,10 +53,25 @@ export const hasTombstone = (node: V1Node): boolean => labelOn(node)?.includes(R
 export const isFenced = (node: V1Node): boolean =>
   hasOurTaint(node) || isQuarantined(node) || (labelOn(node) !== undefined && !hasTombstone(node));
 
+const recordTextOn = ({ metadata }: V1Node): string | undefined => metadata?.annotations?.[RECORD_ANNOTATION];
+
+const fenceInRecord = (node: V1Node): string | undefined => {
+  const record = parseJsonOrNull(recordTextOn(node) ?? '');
+  const isNamed = typeof record === 'object' && record !== null && 'fence' in record;
+  return isNamed && typeof record.fence === 'string' ? record.fence : undefined;
+};
+
+/** Returns the ids of all fences that something on the Node names. */
+export const fencesOn = (node: V1Node): readonly string[] => {
+  const taint = taintsOf(node).find(isOurTaint)?.value ?? node.metadata?.labels?.[TAINT_LABEL];
+  const named = [labelOn(node)?.split(REMOVED)[0], taint?.split('_in_')[0], fenceInRecord(node)];
+  return named.flatMap((fence) => fence ?? []);
+};
+
 /** Returns what Cloudfence has left on the Node. */
 export const oursOn = (node: V1Node): readonly string[] => [
   ...Object.keys(node.metadata?.labels ?? {}).filter((key) => OURS.has(key)),
-  ...(node.metadata?.annotations?.[RECORD_ANNOTATION] === undefined ? [] : [RECORD_ANNOTATION]),
+  ...(recordTextOn(node) === undefined ? [] : [RECORD_ANNOTATION]),
   ...taintsOf(node).flatMap(({ key }) => (key === QUARANTINE.key ? [key] : [])),
   ...(hasOurTaint(node) ? ['our out-of-service taint'] : []),
 ];

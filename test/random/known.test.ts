@@ -161,3 +161,8 @@ test.each([940_093_528, 940_161_454, 950_030_056, 1_000_173_025])(
 test('a fenced Node that is not silent shows that its zone works (seed 1000109675)', async () => {
   expect(failureOf(await play(planFor(1_000_109_675)))).toBeNull();
 });
+
+// The kubelet reached the API server again while the power-off was on its way to the cloud.
+test('a kubelet may return after the last read before a power-off (seed 570950)', async () => {
+  expect(failureOf(await play(planFor(570_950)))).toBeNull();
+});

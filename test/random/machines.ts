@@ -84,6 +84,10 @@ export const isOff = (machine: Machine): boolean => machine.shown.power === 'off
 export const endedBootOf = ({ history, shown }: Machine): number =>
   (history.findLast(({ shown: { power } }) => power === 'off' || power === 'gone')?.shown ?? shown).launch;
 
+/** Whether the machine that starts was off before. It does not begin from memory, and was not rebooted. */
+export const wasOff = ({ history, shown }: Machine): boolean =>
+  shown.power === 'starting' && history.findLast(({ shown: { power } }) => power !== 'starting')?.shown.power === 'off';
+
 /** Returns when the machine went off, or null if it is not off (ms of the engine). */
 export const offSinceOf = (machine: Machine): number | null => {
   if (!isOff(machine)) return null;

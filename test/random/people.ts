@@ -92,7 +92,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     const node = nodeAt(at);
     const own = node && taintsOf(node).find(isOurTaint);
     if (!node || !own) return false;
-    safety.noteRemoval(node);
+    safety.interference.noteRemoval(node);
     cluster.objects.nodes.put(
       nameOf(node),
       withTaints(
@@ -105,8 +105,8 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
   const removeFence = (at: number): boolean => {
     const node = nodeAt(at);
     if (!node || oursOn(node).length === 0) return false;
-    safety.noteChange(node);
-    safety.forgetRemovals(node);
+    safety.interference.noteChange(node);
+    safety.interference.forgetRemovals(node);
     const {
       [FENCED_LABEL]: _fence,
       [TAINT_LABEL]: _taint,
@@ -125,22 +125,22 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
   const putTampered = (node: V1Node): void => {
     const { tombstone, record, strayRecord, taintedFor, taints, label } = nodeFacts(node, []);
     const isTold = tombstone ?? record ?? strayRecord ?? taintedFor;
-    if (isTold === null && (taints.quarantine || label === null)) safety.forgetRemovals(node);
+    if (isTold === null && (taints.quarantine || label === null)) safety.interference.forgetRemovals(node);
     cluster.objects.nodes.put(nameOf(node), node);
   };
   const removeLabel = (at: number, label: string): boolean => {
     const node = nodeAt(at);
     const { [label]: value, ...labels } = node?.metadata?.labels ?? {};
     if (!node || value === undefined) return false;
-    safety.noteChange(node);
+    safety.interference.noteChange(node);
     putTampered({ ...node, metadata: { ...node.metadata, labels } });
     return true;
   };
   const removeQuarantine = (at: number): boolean => {
     const node = nodeAt(at);
     if (!node || !hasTaintKey(node, QUARANTINE.key)) return false;
-    safety.noteChange(node);
-    safety.noteRemoval(node);
+    safety.interference.noteRemoval(node);
+    safety.interference.noteChange(node);
     const taints = taintsOf(node).filter(({ key }) => key !== QUARANTINE.key);
     cluster.objects.nodes.put(nameOf(node), withTaints(node, taints));
     return true;
@@ -162,6 +162,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     const node = nodeAt(at);
     const { [RECORD_ANNOTATION]: record, ...annotations } = node?.metadata?.annotations ?? {};
     if (!node || record === undefined) return false;
+    safety.interference.noteChange(node);
     putTampered({ ...node, metadata: { ...node.metadata, annotations } });
     return true;
   };
@@ -170,6 +171,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     const node = nodeAt(at);
     const { [RECORD_ANNOTATION]: text, ...annotations } = node?.metadata?.annotations ?? {};
     if (!node || text === undefined || node.metadata?.labels?.[SEAL_LABEL] === undefined) return false;
+    safety.interference.noteChange(node);
     const change = changesOfRecord[choice % changesOfRecord.length];
     const changed = JSON.stringify({ ...JSON.parse(text), ...change });
     putTampered({
@@ -181,8 +183,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
   const addForeignTaint = (at: number): boolean => {
     const node = nodeAt(at);
     if (!node || hasTaintKey(node, OUT_OF_SERVICE.key)) return false;
-    // A person who sets such a taint reverses what a person removed.
-    safety.forgetRemovals(node);
+    safety.interference.noteForeignTaint(node);
     const foreign = { key: OUT_OF_SERVICE.key, value: 'nodeshutdown', effect: 'NoExecute' };
     cluster.objects.nodes.put(nameOf(node), withTaints(node, [...taintsOf(node), foreign]));
     return true;
@@ -253,7 +254,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     const node = nodeAt(at);
     const machine = machineAt(at);
     if (!node || !machine || oursOn(node).length === 0) return false;
-    if (accepted !== null) safety.noteAcceptance(node);
+    if (accepted !== null) safety.interference.noteAcceptance(node);
     install.release(machine.id, accepted);
     return true;
   };

@@ -5,7 +5,8 @@ import type { Policy } from '../../fencing/model/policy.ts';
 import { NUDGE_ANNOTATION, QUARANTINE } from '../../kubernetes/names.ts';
 import { nodeFacts } from '../../kubernetes/node-facts.ts';
 import { hasTaintKey, nameOf, uidOf } from './cluster-objects.ts';
-import { isOptedOut, oursOn } from './fence-on-node.ts';
+import { fencesOn, isOptedOut, oursOn } from './fence-on-node.ts';
+import type { Interference } from './interference.ts';
 import type { Cluster } from './kubernetes.ts';
 import { type Fleet, isGone, isOff, isUnknown, type Machine } from './machines.ts';
 
@@ -18,10 +19,7 @@ interface World {
   readonly cluster: Cluster;
   readonly fleet: Fleet;
   readonly policy: Policy;
-  /** Whether a person removed our taint from the Node in its present boot. */
-  readonly isRemoved: (node: V1Node) => boolean;
-  /** Whether the tombstone of the Node is of the machine's present boot. */
-  readonly hasPresentTombstone: (node: V1Node) => boolean;
+  readonly interference: Interference;
   /** Why the latest run about a machine refused, if it refused. */
   readonly refusals: ReadonlyMap<MachineId, string>;
 }
@@ -41,8 +39,10 @@ const hasTombstoneOfShownBoot = (machine: Machine, node: V1Node): boolean => {
 };
 
 /** A person who opts a Node out, or who removes a fence, decides about this boot. */
-const isLeftToPerson = (node: V1Node, { policy, isRemoved, hasPresentTombstone }: World): boolean =>
-  hasPresentTombstone(node) || (isOptedOut(node) && policy.optOut !== 'none') || isRemoved(node);
+const isLeftToPerson = (node: V1Node, { policy, interference }: World): boolean =>
+  interference.hasPresentTombstone(node) ||
+  (isOptedOut(node) && policy.optOut !== 'none') ||
+  interference.removalOn(node) !== undefined;
 
 const attachmentsOf = (machine: Machine, { cluster: { objects, machineOfAttachment } }: World) =>
   objects.attachments.all().filter((one) => machineOfAttachment.get(uidOf(one)) === machine);
@@ -67,7 +67,7 @@ const disksOf = (machine: Machine, { fleet }: World) =>
  * has to look, or the cloud controller has to delete the Node.
  */
 const hasNoWitness = (machine: Machine, world: World): boolean =>
-  isGone(machine) &&
+  isUnknown(machine) &&
   world.refusals.get(machine.id) === 'missing-without-witness' &&
   disksOf(machine, world).length === 0 &&
   attachmentsOf(machine, world).every(({ status }) => status?.attached !== true);
@@ -76,8 +76,11 @@ const hasNoWitness = (machine: Machine, world: World): boolean =>
  * A machine that was started after its fence, and terminated before any run saw it running, looks on some clouds like a
  * machine that was off all the time with a Node of another machine. The refusal says how a person ends the fence.
  */
-const mayBeAnothers = (machine: Machine, { refusals }: World): boolean =>
-  isGone(machine) && refusals.get(machine.id) === 'identity-contradicted';
+const mayBeAnothers = (machine: Machine, node: V1Node | undefined, { refusals, interference }: World): boolean =>
+  isGone(machine) &&
+  node !== undefined &&
+  refusals.get(machine.id) === 'identity-contradicted' &&
+  fencesOn(node).some((fence) => machine.shown.launch > (interference.endedBefore(fence) ?? Infinity));
 
 /**
  * A pod came to the Node of a fenced machine, and the cloud of that machine does not know it any more. The fence has
@@ -107,33 +110,41 @@ export const toLookAt = (world: World): readonly Machine[] =>
  * A machine that its cloud knew when its fence began, and does not know any more. The fence has freed the disks that
  * could confirm that it is gone, so its parked Node stays until the cloud controller or a person deletes it.
  */
-const isKeptFor = (machine: Machine, node: V1Node | undefined): boolean =>
-  isUnknown(machine) && node !== undefined && nodeFacts(node, []).record?.phase === 'fenced';
+const isKeptFor = (machine: Machine, node: V1Node | undefined): boolean => {
+  const record = node && nodeFacts(node, []).record;
+  return isUnknown(machine) && record?.phase === 'fenced' && record.generation !== null;
+};
 
-const hasNoRecord = (node: V1Node | undefined): boolean => node !== undefined && nodeFacts(node, []).record === null;
+/** A kubelet or a person removed or changed the record. */
+const lostRecord = (node: V1Node | undefined, { interference }: World): boolean =>
+  node !== undefined && interference.changedFor(node) < Infinity && nodeFacts(node, []).record === null;
 
 /** The trace of a fence that has ended. It has no effect if its boot has ended, and no fence is there. */
 const hasOnlyTombstone = (node: V1Node | undefined, ours: readonly string[]): boolean =>
   ours.length === 1 && node !== undefined && nodeFacts(node, []).tombstone !== null;
 
 /** A person removed all of a fence but its record and the seal, which count for nothing without the rest. */
-const isBareRecord = (node: V1Node | undefined): boolean =>
-  node !== undefined && nodeFacts(node, []).strayRecord !== null;
+const isBareRecord = (node: V1Node | undefined, { interference }: World): boolean =>
+  node !== undefined && interference.changedFor(node) < Infinity && nodeFacts(node, []).strayRecord !== null;
 
 /** Without its own record, a fence is released only by a person. Our out-of-service taint does not stay. */
-const isRecordLost = (machine: Machine, ours: readonly string[], { refusals, cluster }: World): boolean =>
-  refusals.get(machine.id) === 'record-lost' &&
-  hasNoRecord(nodeOf(machine, cluster)) &&
+const isRecordLost = (machine: Machine, ours: readonly string[], world: World): boolean =>
+  world.refusals.get(machine.id) === 'record-lost' &&
+  lostRecord(nodeOf(machine, world.cluster), world) &&
   !ours.includes('our out-of-service taint');
 
 /**
  * A person removed only the quarantine, while our out-of-service taint was set. That ends the fence in this boot, as
  * the removal of the taint does. The refusal names the command that removes the rest.
  */
-const isQuarantineTakenBack = (machine: Machine, node: V1Node, { isRemoved, refusals }: World): boolean =>
-  (isRemoved(node) || hasTombstoneOfShownBoot(machine, node)) &&
+const isQuarantineTakenBack = (machine: Machine, node: V1Node, { interference, refusals }: World): boolean =>
+  (interference.removalOn(node) !== undefined || hasTombstoneOfShownBoot(machine, node)) &&
   !hasTaintKey(node, QUARANTINE.key) &&
   refusals.has(machine.id);
+
+/** Azure does not say whether a guest that switched itself off did so to hibernate. Only a person knows. */
+const mayHaveHibernated = ({ cloud, mayHibernate, shown }: Machine): boolean =>
+  cloud === 'azure' && mayHibernate && shown.byGuest;
 
 /** Returns what is still missing for a machine that is off. */
 const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
@@ -144,7 +155,7 @@ const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
   if (ours.includes('our out-of-service taint'))
     return [`our taint is on the Node of ${machine.name}, which is ${power}`];
   if (node && (isLeftToPerson(node, world) || hasTombstoneOfShownBoot(machine, node))) return [];
-  if (hasNoWitness(machine, world) || mayBeAnothers(machine, world)) return [];
+  if (hasNoWitness(machine, world) || mayBeAnothers(machine, node, world)) return [];
   if (
     isGone(machine) &&
     ours.length > 0 &&
@@ -153,8 +164,7 @@ const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
     world.policy.deleteNode !== 'never'
   )
     return [`the fenced Node of ${machine.name} stays, although it is gone`];
-  // Only a person knows whether a machine that can hibernate did so.
-  if (machine.mayHibernate && world.refusals.get(machine.id) === 'suspended') return [];
+  if (mayHaveHibernated(machine) && world.refusals.get(machine.id) === 'suspended') return [];
   const held = heldBy(machine, world);
   return held.length > 0 ? [`${machine.name} is ${power}, and still holds ${held.join(', ')}`] : [];
 };
@@ -166,7 +176,7 @@ const machineLacks = (machine: Machine, world: World): readonly string[] => {
   if (power !== 'running') return [`${machine.name} is still ${power}`];
   const node = nodeOf(machine, world.cluster);
   const ours = node ? oursOn(node) : [];
-  if (isRecordLost(machine, ours, world) || isBareRecord(node)) return [];
+  if (isRecordLost(machine, ours, world) || isBareRecord(node, world)) return [];
   return ours.length > 0 ? [`${machine.name} runs, and its Node has ${ours.join(', ')}`] : [];
 };
 

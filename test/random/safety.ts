@@ -1,25 +1,23 @@
 import type { V1ConfigMap, V1Node } from '@kubernetes/client-node/dist/gen/index.js';
-import { STALE_LEASE_MS } from '../../fencing/loop/ports.ts';
-import { isOfUnknownBoot } from '../../fencing/model/cluster-facts.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
-import { timing } from '../../fencing/model/policy.ts';
-import { PROOF_LASTS_MS } from '../../fencing/model/permit.ts';
 import { type Step, stepProperties } from '../../fencing/model/steps.ts';
 import type { LookAgain } from '../../functions/messages.ts';
 import { shortMachine } from '../../kubernetes/ledger-text.ts';
 import { nodeFacts } from '../../kubernetes/node-facts.ts';
-import { FENCED_LABEL, LEDGER, RECORD_ANNOTATION, SEAL_LABEL, ZONE_LABEL } from '../../kubernetes/names.ts';
+import { FENCED_LABEL, LEDGER, RECORD_ANNOTATION, SEAL_LABEL } from '../../kubernetes/names.ts';
 import type { Write } from './api-server.ts';
 import type { CloudWrite } from './clouds/side.ts';
-import { bootOf, isReady, keyIn, nameOf, uidOf } from './cluster-objects.ts';
-import { foreignOn, hasOurTaint, isFenced, isQuarantined, oursOn } from './fence-on-node.ts';
+import { bootOf, keyIn, nameOf, uidOf } from './cluster-objects.ts';
+import { DESTRUCTIVE, fencesOn, foreignOn, hasOurTaint, isFenced, isQuarantined, oursOn } from './fence-on-node.ts';
+import { createInterference, type Interference } from './interference.ts';
 import type { Cluster } from './kubernetes.ts';
 import { type Disk, endedBootOf, isGone, isOff, type Machine, mayWrite, offSinceOf } from './machines.ts';
-import { providerIdOf } from './names.ts';
 import { type EndedSweep, FUNCTION_LASTS_MS } from './install.ts';
 import { isImagined, type Mandate } from './mandates.ts';
 import type { Assumption } from './network.ts';
+import { createPowerOffs } from './power-offs.ts';
+import { createReturns } from './returns.ts';
 import { EPOCH } from './process.ts';
 
 /** What must hold whenever something takes effect. If the exploration has the same invariant, the name is the same. */
@@ -51,23 +49,19 @@ export interface Violation {
   readonly says: string;
 }
 
+/** These times are in docs/safety.md. A check must not follow a time of the shipped code (ms). */
+const PROOF_LASTS_MS = 2_000;
+const CAP_WINDOW_MS = 15 * 60_000;
+const CLOCKS_DIFFER_MS = 60_000;
+
 /** How long a run may act on what it has read of a cluster, with slow answers before and after (ms). */
 const READ_LASTS_MS = 45_000;
 
 /** Clouds give times in whole seconds. */
 const SECOND_MS = 1_000;
 
-/** How long a person's statement lasts: as long as the command to which it was given (ms). */
-const ACCEPTED_MS = 60_000;
-
-/** A person removed our taint. That counts for the boot whose fence the record named, whatever has booted since. */
-interface Removal {
-  readonly node: string;
-  readonly launch: number | undefined;
-  readonly at: number;
-}
-
 export interface Safety {
+  readonly interference: Interference;
   readonly violations: readonly Violation[];
   readonly onWrite: (write: Write, tag: unknown) => void;
   readonly onCloudWrite: (write: CloudWrite) => void;
@@ -78,19 +72,6 @@ export interface Safety {
   readonly onMessage: (message: Pick<LookAgain, 'machine' | 'dryRun'>) => void;
   /** A sweep has ended that nothing disturbed: all its calls were answered, and its process was not frozen. */
   readonly onSweep: (sweep: Pick<EndedSweep, 'began' | 'ended'>) => void;
-  /** A person removed a part of the fence, or all of it. */
-  readonly noteChange: (node: V1Node) => void;
-  readonly noteRemoval: (node: V1Node) => void;
-  /**
-   * The removal does not count any more: the whole fence was removed without a trace, or someone set such a taint
-   * again.
-   */
-  readonly forgetRemovals: (node: V1Node) => void;
-  /** A person has looked, and ends the fence of the Node with `release --accept`. */
-  readonly noteAcceptance: (node: V1Node) => void;
-  readonly isRemoved: (node: V1Node) => boolean;
-  /** Whether the tombstone of the Node is of the boot that has ended, or of the present one if none has ended. */
-  readonly hasPresentTombstone: (node: V1Node) => boolean;
   readonly notePause: (paused: boolean) => void;
   readonly noteOptOut: (node: V1Node, out: boolean) => void;
   /** The cap has admitted the fence of the machine. The fence counts from then on, whenever its mark is written. */
@@ -147,11 +128,6 @@ export const createSafety = ({
   mandate,
 }: World): Safety => {
   const violations: Violation[] = [];
-  let removals: readonly Removal[] = [];
-  /** By the uid of the Node. */
-  const accepted = new Map<string, number>();
-  /** By fence: the boot of its machine that had ended when its mark was written. */
-  const endedBoots = new Map<string, number>();
   const begun: { readonly at: number; readonly machine: string }[] = [];
   const admitted = new Map<MachineId, number>();
   /** When the cap last admitted the machine, whenever its fence began. */
@@ -162,13 +138,26 @@ export const createSafety = ({
   const optedOutSince = new Map<string, number>();
   /** By the uid of the Node: when the sweep ended that first left our taint on a machine that runs. */
   const suspectedAt = new Map<string, { readonly boot: number; readonly at: number }>();
-  /** By the uid of the Node and its tombstone: the boot of the machine that had ended when Cloudfence wrote it. */
-  const tombstones = new Map<string, number>();
   /** By disk: the machine that it left last. */
   const lastLeft = new Map<string, { readonly machine: Machine; readonly at: number }>();
-  /** By the uid of the Node: when a person last removed something of a fence from it. */
-  const changedAt = new Map<string, number>();
   const fail = (breaks: Invariant, says: string): void => void violations.push({ at: now(), breaks, says });
+  const acceptedFor = FUNCTION_LASTS_MS + assumption.transit;
+  const interference = createInterference({ now, cluster, readLasts: READ_LASTS_MS, acceptedFor });
+  const returns = createReturns({
+    now,
+    cluster,
+    interference,
+    readLasts: FUNCTION_LASTS_MS,
+    fail: (says) => fail('release-after-return', `the fence ${says}`),
+  });
+  const mayBePoweredOff = createPowerOffs({
+    now,
+    cluster,
+    maxSkew,
+    proofLasts: PROOF_LASTS_MS + assumption.transit,
+    readLasts: READ_LASTS_MS,
+    fail,
+  });
   const mayAct = (machine: Machine): boolean =>
     isOff(machine) || now() - lastOffAt(machine) <= assumption.staleness + PROOF_LASTS_MS + assumption.transit;
 
@@ -181,13 +170,8 @@ export const createSafety = ({
     if (pausedSince !== null && now() - pausedSince > READ_LASTS_MS)
       fail('pause', `${what} takes effect although everything has been paused for ${now() - pausedSince} ms`);
   };
-  const removalOn = (node: V1Node): Removal | undefined => {
-    const machine = cluster.machineOfNode.get(uidOf(node));
-    const launch = machine && endedBootOf(machine);
-    return removals.find((one) => one.node === uidOf(node) && one.launch === launch);
-  };
   const notRemoved = (node: V1Node | undefined, what: string, isMark: boolean): void => {
-    const removal = node && removalOn(node);
+    const removal = node && interference.removalOn(node);
     if (removal && (isMark || now() - removal.at > PROOF_LASTS_MS + assumption.transit))
       fail('removed-stays-removed', `${what} takes effect although a person removed our taint in this boot`);
   };
@@ -211,7 +195,7 @@ export const createSafety = ({
   };
   // A machine that took over an id counts as the one before, because the ledger cannot always distinguish them.
   const withinCap = (machine: Machine, what: string): void => {
-    const window = timing.capWindow - 2 * maxSkew - 60_000;
+    const window = CAP_WINDOW_MS - 2 * maxSkew - 60_000;
     const recent = begun.filter(({ at }) => now() - at < window);
     const others = new Set(recent.map((one) => one.machine));
     others.delete(machine.id);
@@ -224,8 +208,13 @@ export const createSafety = ({
     if (since !== undefined && policy.optOut !== 'none' && now() - since > READ_LASTS_MS)
       fail('opt-out', `${what} takes effect although the Node has been opted out for ${now() - since} ms`);
   };
+  /** A mark for the boot whose fence is on the Node, or is no longer named there, continues that fence. */
+  const continues = (node: V1Node, machine: Machine | undefined): boolean => {
+    const named = fencesOn(node).flatMap((fence) => interference.endedBefore(fence) ?? []);
+    return isFenced(node) && (named.length === 0 || !machine || named.includes(endedBootOf(machine)));
+  };
   const marked = (before: V1Node, machine: Machine | undefined): void => {
-    if (isFenced(before)) return;
+    if (continues(before, machine)) return;
     const what = `the fence of ${nameOf(before)}`;
     notOptedOut(before, what);
     if (machine) withinCap(machine, what);
@@ -237,50 +226,34 @@ export const createSafety = ({
   const notBeforeDelay = (machine: Machine): void => {
     const off = offSinceOf(machine);
     const lease = Date.parse(cluster.leaseOf(machine.node) ?? '') - EPOCH;
-    if (off === null || lease - now() > timing.clocksDiffer - maxSkew) return;
+    if (off === null || lease - now() > CLOCKS_DIFFER_MS - maxSkew) return;
     const earliest = Math.min(off, Number.isNaN(lease) ? off : lease) - SECOND_MS - maxSkew;
     if (now() - earliest < policy.fenceAfter)
       fail('policy-holds', `${machine.name} is marked ${now() - off} ms after its power-off`);
-  };
-  const noteFence = (fence: string, machine: Machine): void => {
-    if (!endedBoots.has(fence)) endedBoots.set(fence, endedBootOf(machine));
   };
   const OF_ONE_BOOT: ReadonlySet<string> = new Set(['mark', 'park', 'release-node', 'delete-node']);
   const ofThisBoot = (step: Step, node: V1Node): void => {
     if ('node' in step && OF_ONE_BOOT.has(step.do) && step.node.bootID !== bootOf(node))
       fail('nothing-of-another-boot', `${step.do} was decided for ${step.node.bootID} and meets ${bootOf(node)}`);
   };
-  const releases = (step: Step, node: V1Node): void => {
-    if (step.do !== 'release-node' || step.tombstone !== null) return;
-    if (now() - (accepted.get(uidOf(node)) ?? -Infinity) < ACCEPTED_MS) return;
-    const [fence] = (node.metadata?.labels?.[FENCED_LABEL] ?? step.record.fence).split('_removed_');
-    if (step.record.bootID === bootOf(node) || fence !== step.record.fence)
-      fail(
-        'release-after-return',
-        `the fence ${step.record.fence} of ${nameOf(node)} is released in the boot that it is for`,
-      );
-  };
-  const tombstoneKey = (node: V1Node): string | null => {
-    const { tombstone, label } = nodeFacts(node, []);
-    return tombstone && `${uidOf(node)} ${label}`;
-  };
-  const noteTombstone = (before: V1Node, after: V1Node, machine: Machine | undefined): void => {
-    const key = tombstoneKey(after);
-    if (key !== null && key !== tombstoneKey(before) && machine) tombstones.set(key, endedBootOf(machine));
+  const notSpurious = (step: Step, node: V1Node): void => {
+    if (step.do === 'set-tombstone' && step.tombstone !== null && !interference.isChanged(node))
+      fail('removed-stays-removed', `${nameOf(node)} gets a tombstone, although nobody changed its fence in this boot`);
   };
   const patches = (before: V1Node, after: V1Node, step: Step): void => {
     const machine = cluster.machineOfNode.get(uidOf(before));
-    noteTombstone(before, after, machine);
+    interference.notePatch(before, after, machine);
     if (foreignOn(before) !== foreignOn(after))
       fail('nothing-foreign', `${step.do} changes on ${nameOf(before)} what is not ours`);
     if (isQuarantined(before) && !isQuarantined(after) && step.do !== 'release-node')
       fail('release-after-return', `${step.do} ends the quarantine of ${nameOf(before)}`);
     ofThisBoot(step, before);
-    releases(step, before);
-    if (stepProperties[step.do].destructive) destroys(step.do, machine, before, nameOf(before));
+    returns.onPatch(before, after, step);
+    notSpurious(step, before);
+    if (DESTRUCTIVE.has(step.do)) destroys(step.do, machine, before, nameOf(before));
     if (step.do === 'mark') marked(before, machine);
     if (step.do !== 'mark' || !machine) return;
-    noteFence(step.record.fence, machine);
+    interference.noteFence(step.record.fence, machine);
     // A mark that only moves the quarantine to this boot frees nothing, so it does not wait.
     if (step.record.phase === 'fencing') notBeforeDelay(machine);
   };
@@ -354,39 +327,6 @@ export const createSafety = ({
     if (write.kind === 'attachment' && write.verb === 'delete') cluster.noteDeletion(uidOf(write.before), 'Cloudfence');
     if (write.verb !== 'nudge') destroys(tag.do, machine, nodeBelow(machine), nameOf(write.before));
   };
-  /** How long a Node has been silent, according to its Lease (ms). Without a Lease, it has always been silent. */
-  const silentFor = (node: string): number => {
-    const renewed = Date.parse(cluster.leaseOf(node) ?? '');
-    return Number.isNaN(renewed) ? Infinity : EPOCH + now() - renewed;
-  };
-  /** No survey is so old that it does not show such a silence. */
-  const isLongSilent = (node: V1Node): boolean =>
-    silentFor(nameOf(node)) > STALE_LEASE_MS + timing.survey + maxSkew + PROOF_LASTS_MS + assumption.transit;
-  /**
-   * If other Nodes are silent too, the network may be down. A fenced Node that is silent shows nothing about the
-   * network. One that is not silent shows that its zone reaches the API server.
-   */
-  const networkWorks = (machine: Machine, node: V1Node): void => {
-    const nodes = cluster.objects.nodes.all();
-    const silent = nodes.filter((one) => one !== node && !isFenced(one) && isLongSilent(one));
-    const zone = nodes.filter(({ metadata }) => metadata?.labels?.[ZONE_LABEL] === machine.zone);
-    if (silent.length > 0)
-      fail(
-        'network-power-off',
-        `${machine.name} is powered off although ${silent.map(nameOf).join(', ')} is silent too`,
-      );
-    if (zone.every((one) => one === node || isLongSilent(one)))
-      fail('network-power-off', `${machine.name} is powered off although its whole zone is silent`);
-  };
-  const unclaimed = (machine: Machine, node: V1Node): void => {
-    const other = cluster.objects.nodes
-      .all()
-      .find(
-        (one) => one !== node && one.spec?.providerID !== undefined && one.spec.providerID === providerIdOf(machine),
-      );
-    if (other && now() - (other.metadata?.creationTimestamp?.getTime() ?? 0) + EPOCH > timing.survey + READ_LASTS_MS)
-      fail('unclaimed-power-off', `${machine.name} is powered off although ${nameOf(other)} names it too`);
-  };
   /** What Cloudfence has read may be this old when it acts on it. */
   const actsWithin = assumption.staleness + PROOF_LASTS_MS + assumption.transit;
   const holds = (machine: Machine, disk: string): boolean => {
@@ -405,7 +345,7 @@ export const createSafety = ({
         'detach-target',
         `a detach names ${disk}, which is not attached to ${machine?.name ?? 'that machine'}`,
       );
-    if (node && !isFenced(node) && now() - (changedAt.get(uidOf(node)) ?? -Infinity) > actsWithin)
+    if (node && !isFenced(node) && interference.changedFor(node) > actsWithin)
       fail('detach-target', `a detach names ${disk} of ${machine.name}, which is not fenced`);
   };
   const powersOff = (machine: Machine): void => {
@@ -414,19 +354,15 @@ export const createSafety = ({
     if (policy.unreachable !== 'power-off')
       return fail('power-off-by-policy', `${machine.name} is powered off although the policy is to report`);
     notPaused(what);
-    if (!node) return;
-    notOptedOut(node, what);
-    if (isReady(node)) fail('power-off-by-policy', `${machine.name} is powered off although its Node is Ready`);
-    if (silentFor(nameOf(node)) < STALE_LEASE_MS - maxSkew - SECOND_MS)
-      fail('power-off-by-policy', `${machine.name} is powered off although its kubelet renews its Lease`);
-    networkWorks(machine, node);
-    unclaimed(machine, node);
+    mayBePoweredOff(machine, node);
+    if (node) notOptedOut(node, what);
     if (now() - (counted.get(machine.id) ?? -Infinity) > READ_LASTS_MS + FUNCTION_LASTS_MS)
       fail('cap', `${what} takes effect although the cap has not counted it`);
     withinCap(machine, what);
   };
   return {
     violations,
+    interference,
     onWrite,
     onMessage: ({ machine, dryRun }) => {
       if (!dryRun && isImagined(mandate(), machine)) fail('dry-run', `a dry run asks for a run about ${machine}`);
@@ -447,34 +383,14 @@ export const createSafety = ({
     onSweep: ({ began, ended }) => {
       for (const node of cluster.objects.nodes.all()) {
         const machine = cluster.machineOfNode.get(uidOf(node));
-        const stays =
-          machine?.shown.power === 'running' && hasOurTaint(node) && machine.startedAt < began - assumption.staleness;
+        const isUp = machine && mayWrite(machine) && machine.startedAt < began - assumption.staleness;
+        const stays = isUp && hasOurTaint(node);
         const suspected = suspectedAt.get(uidOf(node));
         if (!stays) suspectedAt.delete(uidOf(node));
         else if (suspected?.boot !== machine.boot) suspectedAt.set(uidOf(node), { boot: machine.boot, at: ended });
         else if (suspected.at < began)
-          fail('taint-off-a-running-machine', `two sweeps leave our taint on ${nameOf(node)}, whose machine runs`);
+          fail('taint-off-a-running-machine', `two sweeps leave our taint on ${nameOf(node)}, whose guest may write`);
       }
-    },
-    noteChange: (node) => void changedAt.set(uidOf(node), now()),
-    noteRemoval: (node) => {
-      const { record, taintedFor } = nodeFacts(node, []);
-      const launch = endedBoots.get(record?.fence ?? taintedFor?.fence ?? '');
-      removals = [...removals, { node: uidOf(node), launch, at: now() }];
-    },
-    forgetRemovals: (node) => {
-      removals = removals.filter((one) => one.node !== uidOf(node));
-    },
-    noteAcceptance: (node) => void accepted.set(uidOf(node), now()),
-    isRemoved: (node) => removalOn(node) !== undefined,
-    hasPresentTombstone: (node) => {
-      const { tombstone, bootID } = nodeFacts(node, []);
-      const machine = cluster.machineOfNode.get(uidOf(node));
-      if (!tombstone || !machine) return false;
-      // If the cloud did not know the boot, only the kubelet distinguishes it from the next one.
-      return (
-        isOfUnknownBoot(tombstone, { bootID }) || tombstones.get(tombstoneKey(node) ?? '') === endedBootOf(machine)
-      );
     },
     notePause: (paused) => void (pausedSince = paused ? (pausedSince ?? now()) : null),
     noteOptOut: (node, out) => {
@@ -484,7 +400,7 @@ export const createSafety = ({
     noteAdmission: (machine) => {
       counted.set(machine, now());
       const before = admitted.get(machine) ?? -Infinity;
-      if (now() - before >= timing.capWindow - maxSkew) admitted.set(machine, now());
+      if (now() - before >= CAP_WINDOW_MS - maxSkew) admitted.set(machine, now());
     },
     noteNodes: (count) => void (mostNodes = Math.max(mostNodes, count)),
     break: fail,

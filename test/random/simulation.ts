@@ -8,7 +8,7 @@ import { seededRandom } from './seeded-random.ts';
 import { createEngine } from './engine.ts';
 import { createInstall, type Install } from './install.ts';
 import { type Cluster, createKubernetes, type Workload } from './kubernetes.ts';
-import { createFleet, type Disk, type Fleet, isGone, type Machine } from './machines.ts';
+import { createFleet, type Disk, type Fleet, isGone, type Machine, wasOff } from './machines.ts';
 import { diskIdOf, isIncarnation, machineIdOf, ZONES } from './names.ts';
 import { createNetwork } from './network.ts';
 import { createKeys } from './keys.ts';
@@ -109,7 +109,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     listener: {
       down: (machine) => cluster.kubeletSilent(machine),
       boots: (machine) => {
-        lastOff.set(machine, engine.now());
+        if (wasOff(machine)) lastOff.set(machine, engine.now());
         tell(`${machine.name} boots`);
       },
       kubeletPosts: (machine) => {
@@ -423,8 +423,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     }
   };
 
-  const { isRemoved, hasPresentTombstone } = safety;
-  const recovering = { cluster, fleet, policy: plan.policy, isRemoved, hasPresentTombstone, refusals };
+  const recovering = { cluster, fleet, policy: plan.policy, interference: safety.interference, refusals };
   const lacks = (): readonly string[] => [
     ...lacksOf(recovering),
     ...(install.waiting().length > 0 ? [`${install.waiting().length} messages wait`] : []),

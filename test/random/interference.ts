@@ -1,0 +1,143 @@
+import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import { isOfUnknownBoot } from '../../fencing/model/cluster-facts.ts';
+import { nodeFacts } from '../../kubernetes/node-facts.ts';
+import { uidOf } from './cluster-objects.ts';
+import { fencesOn } from './fence-on-node.ts';
+import type { Cluster } from './kubernetes.ts';
+import { endedBootOf, type Machine } from './machines.ts';
+
+/** What people and kubelets did to fences, and for which boot it counts. */
+
+/** A person removed our taint. That counts for the boot whose fence the record named, whatever has booted since. */
+export interface Removal {
+  readonly node: string;
+  readonly launch: number | undefined;
+  readonly at: number;
+}
+
+/** Somebody changed something of a fence. */
+interface Change {
+  readonly at: number;
+  /** The boot of the machine that had ended. */
+  readonly launch: number | undefined;
+  /** Somebody who sets another out-of-service taint reverses it. */
+  readonly isOnlyTaint: boolean;
+}
+
+/** A person has looked, and ends these fences. */
+interface Acceptance {
+  readonly at: number;
+  readonly fences: readonly string[];
+}
+
+export interface Interference {
+  /** A person, or a kubelet, removed or changed a part of the fence, or removed all of it. */
+  readonly noteChange: (node: V1Node) => void;
+  readonly noteRemoval: (node: V1Node) => void;
+  /** The removal does not count any more: the whole fence was removed without a trace. */
+  readonly forgetRemovals: (node: V1Node) => void;
+  /** Somebody sets another out-of-service taint, which reverses that a person removed ours. */
+  readonly noteForeignTaint: (node: V1Node) => void;
+  /** A person has looked, and ends the fence of the Node with `release --accept`. */
+  readonly noteAcceptance: (node: V1Node) => void;
+  /** Cloudfence has begun a fence of the machine. */
+  readonly noteFence: (fence: string, machine: Machine) => void;
+  /** Cloudfence has written the Node, and perhaps a tombstone. */
+  readonly notePatch: (before: V1Node, after: V1Node, machine: Machine | undefined) => void;
+  /** Which boot of its machine had ended when the fence began, if a mark began it. */
+  readonly endedBefore: (fence: string) => number | undefined;
+  readonly removalOn: (node: V1Node) => Removal | undefined;
+  /** Whether a person is ending exactly this fence. */
+  readonly isAccepted: (node: V1Node, fence: string) => boolean;
+  /** How long ago somebody last changed something of a fence of the Node (ms). */
+  readonly changedFor: (node: V1Node) => number;
+  /** Whether somebody changed something of a fence of the Node since its machine was last off. */
+  readonly isChanged: (node: V1Node) => boolean;
+  /** Whether the tombstone of the Node is of the boot that has ended, or of the present one if none has ended. */
+  readonly hasPresentTombstone: (node: V1Node) => boolean;
+}
+
+interface World {
+  readonly now: () => number;
+  readonly cluster: Cluster;
+  /** How long a run may act on what it has read of a cluster (ms). */
+  readonly readLasts: number;
+  /** How long a person's statement lasts (ms). */
+  readonly acceptedFor: number;
+}
+
+const tombstoneKey = (node: V1Node): string | null => {
+  const { tombstone, label } = nodeFacts(node, []);
+  return tombstone && `${uidOf(node)} ${label}`;
+};
+
+export const createInterference = ({ now, cluster, readLasts, acceptedFor }: World): Interference => {
+  let removals: readonly Removal[] = [];
+  // All of these are by the uid of the Node.
+  const acceptances = new Map<string, Acceptance>();
+  const changes = new Map<string, Change>();
+  /** By fence. */
+  const endedBoots = new Map<string, number>();
+  /** By the uid of the Node and its tombstone: the boot of the machine that had ended when Cloudfence wrote it. */
+  const tombstones = new Map<string, number>();
+  const launchOf = (node: V1Node): number | undefined => {
+    const machine = cluster.machineOfNode.get(uidOf(node));
+    return machine && endedBootOf(machine);
+  };
+  const isChangedInBoot = (node: V1Node, isOnlyTaint: boolean): boolean => {
+    const change = changes.get(uidOf(node));
+    return change !== undefined && change.launch === launchOf(node) && change.isOnlyTaint === isOnlyTaint;
+  };
+  const noteChange = (node: V1Node, isOnlyTaint = false): void =>
+    void changes.set(uidOf(node), {
+      at: now(),
+      launch: launchOf(node),
+      isOnlyTaint: isOnlyTaint && !isChangedInBoot(node, false),
+    });
+  const forgetRemovals = (node: V1Node): void => {
+    removals = removals.filter((one) => one.node !== uidOf(node));
+  };
+  const changedFor = (node: V1Node): number => now() - (changes.get(uidOf(node))?.at ?? -Infinity);
+  return {
+    noteChange: (node) => noteChange(node),
+    noteRemoval: (node) => {
+      noteChange(node, true);
+      const { record, taintedFor } = nodeFacts(node, []);
+      const launch = endedBoots.get(record?.fence ?? taintedFor?.fence ?? '');
+      removals = [...removals, { node: uidOf(node), launch, at: now() }];
+    },
+    forgetRemovals,
+    noteForeignTaint: (node) => {
+      forgetRemovals(node);
+      const change = changes.get(uidOf(node));
+      if (change?.isOnlyTaint === true) changes.set(uidOf(node), { ...change, launch: undefined });
+    },
+    noteAcceptance: (node) => {
+      noteChange(node);
+      acceptances.set(uidOf(node), { at: now(), fences: fencesOn(node) });
+    },
+    noteFence: (fence, machine) => {
+      if (!endedBoots.has(fence)) endedBoots.set(fence, endedBootOf(machine));
+    },
+    notePatch: (before, after, machine) => {
+      const key = tombstoneKey(after);
+      if (key !== null && key !== tombstoneKey(before) && machine) tombstones.set(key, endedBootOf(machine));
+    },
+    endedBefore: (fence) => endedBoots.get(fence),
+    removalOn: (node) => removals.find((one) => one.node === uidOf(node) && one.launch === launchOf(node)),
+    isAccepted: (node, fence) => {
+      const { at, fences } = acceptances.get(uidOf(node)) ?? { at: -Infinity, fences: [] };
+      // A command that finds no readable record names the fence itself.
+      return now() - at < acceptedFor && (fences.includes(fence) || !endedBoots.has(fence));
+    },
+    changedFor,
+    isChanged: (node) =>
+      changedFor(node) < readLasts || (changes.has(uidOf(node)) && changes.get(uidOf(node))?.launch === launchOf(node)),
+    hasPresentTombstone: (node) => {
+      const { tombstone, bootID } = nodeFacts(node, []);
+      if (!tombstone) return false;
+      // If the cloud did not know the boot, only the kubelet distinguishes it from the next one.
+      return isOfUnknownBoot(tombstone, { bootID }) || tombstones.get(tombstoneKey(node) ?? '') === launchOf(node);
+    },
+  };
+};
