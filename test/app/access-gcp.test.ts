@@ -37,6 +37,18 @@ describe('a cluster on Google Cloud that the configuration names', () => {
     expect(google.asked.at(-1)?.url).toBe('/v1/projects/p/secrets/kube/versions/latest:access');
   });
 
+  it('is asked for again if Secret Manager is busy for a moment', async () => {
+    let answers = 0;
+    const busy = await openStandIn(() => {
+      answers += 1;
+      const data = base64(kubeconfigOf(apiServer, { token: FENCE_TOKEN }));
+      return answers < 2 ? { status: 503 } : { body: { payload: { data } } };
+    });
+    const entry = '{ name: blue, secretManager: { secret: projects/p/secrets/kube } }';
+    expect(await identitiesIn(entry, gcpAccess({ endpoint: busy.url }))).toEqual(known);
+    await busy.close();
+  });
+
   it('by GKE accepts a Google token, over the certificate that the container API returns', async () => {
     const ways = access();
     const withToken: typeof ways = {

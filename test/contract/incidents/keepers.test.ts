@@ -43,6 +43,13 @@ describe.each(keepers)('the incidents of %s', (_, topics, open) => {
     await expect(objects().remove('notes/a ü', never())).rejects.toThrow(PermissionDenied);
   });
 
+  it('a write without an answer is sent once, because its repetition would conflict with it', async () => {
+    there.trouble.status = 503;
+    const before = there.asked.length;
+    await expect(objects().write('one', '{}', null, never())).rejects.toThrow(Unavailable);
+    expect(there.asked.length - before).toBe(1);
+  });
+
   it('concurrent runs complete one object', async () => {
     await Promise.all(
       [fence, release, fence].map((shown) => keepIncident(shown, defaultPolicy, there.keeper, never())),

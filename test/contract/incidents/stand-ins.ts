@@ -4,8 +4,9 @@ import * as aws from '../../../providers/aws/incidents.ts';
 import * as azure from '../../../providers/azure/incidents.ts';
 import * as gcp from '../../../providers/gcp/incidents.ts';
 import type { IncidentPlace } from '../../../providers/plugin.ts';
-import { openStandIn, type Answered, type Request } from '../../providers/stand-in.ts';
+import { openStandIn, type Answered, type Request, type StandIn } from '../../providers/stand-in.ts';
 import { credential } from '../../sandbox/azure/azure-world.ts';
+import { isSignedWith } from './signature.ts';
 
 /** A bucket and topics of each cloud on a local socket, with the conditions that the cloud checks. */
 
@@ -21,6 +22,8 @@ export interface KeeperHarness {
   readonly arrival: { act: ((message: unknown) => Promise<unknown>) | null };
   /** The status that every call returns, and what a list returns in place of its page, or null. */
   readonly trouble: { status: number | null; list: Answered | null };
+  /** The requests that arrived. */
+  readonly asked: StandIn['asked'];
   /** How a person writes the place, and the variables with which the CLI finds it. */
   readonly address: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -135,7 +138,7 @@ const opened = async (dialect: Dialect, openAt: (url: string) => Opened): Promis
     const name = decodeURIComponent(request.url.slice(dialect.prefix.length));
     return said ?? listed(request, world, dialect) ?? store(request, name, world, dialect);
   });
-  return { ...world, ...openAt(standIn.url), close: standIn.close };
+  return { ...world, ...openAt(standIn.url), asked: standIn.asked, close: standIn.close };
 };
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
@@ -143,6 +146,9 @@ const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).dig
 /** The service for which a request is signed. */
 const signedFor = ({ authorization }: Request): string | null =>
   /^AWS4-HMAC-SHA256 Credential=[^/]+\/\d{8}\/eu-west-1\/(\w+)\/aws4_request/.exec(authorization ?? '')?.[1] ?? null;
+
+/** Also the one of the credentials with which the CLI runs against a sandbox. */
+const SECRET = 'sandbox';
 
 const awsDialect: Dialect = {
   prefix: '/incidents-bucket/',
@@ -153,6 +159,7 @@ const awsDialect: Dialect = {
   fault: (request) => {
     const wanted = request.headers['x-amz-target'] ? 'events' : request.method === 'POST' ? 'sns' : 's3';
     if (signedFor(request) !== wanted) return `not signed for ${wanted}`;
+    if (!isSignedWith(SECRET, request)) return 'the signature does not match';
     return wanted === 's3' && request.headers['x-amz-content-sha256'] !== sha256(request.body) ? 'no checksum' : null;
   },
   tell: ({ method, headers, body }, { announced }) => {
@@ -215,7 +222,7 @@ const gcpDialect: Dialect = {
 };
 
 export const TOPIC_ARN = 'arn:aws:sns:eu-west-1:111122223333:incidents';
-const signing = { region: 'eu-west-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } };
+const signing = { region: 'eu-west-1', credentials: { accessKeyId: 'a', secretAccessKey: SECRET } };
 
 const openAws = (endpoint: string): Opened => {
   const options = { ...signing, endpoint };
@@ -228,7 +235,7 @@ const openAws = (endpoint: string): Opened => {
       AWS_ENDPOINT_URL: endpoint,
       AWS_REGION: 'eu-west-1',
       AWS_ACCESS_KEY_ID: 'a',
-      AWS_SECRET_ACCESS_KEY: 'b',
+      AWS_SECRET_ACCESS_KEY: SECRET,
     },
   };
 };

@@ -1,8 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Unavailable } from '../../../fencing/model/errors.ts';
 import { awsAccess } from '../../../providers/aws/plugin/access.ts';
 import { openStandIn, type StandIn } from '../stand-in.ts';
+import { arrival, useRealTime, useVirtualTime } from '../virtual-time.ts';
 
 /** A service that takes each request and never answers it. */
 let silent: StandIn;
@@ -14,7 +14,7 @@ beforeEach(async () => {
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
 });
 afterEach(() => {
-  vi.useRealTimers();
+  useRealTime();
   vi.unstubAllEnvs();
   return silent.close();
 });
@@ -37,21 +37,14 @@ it.each(services)('a request for the access to a cluster ends although %s does n
   expect(silent.asked).toHaveLength(3);
 });
 
-/** Long enough for a request on a local socket. */
-const MOST_TURNS = 10_000;
-const arrival = async (requests: number): Promise<void> => {
-  for (let turn = 0; turn < MOST_TURNS && silent.asked.length < requests; turn += 1) await setImmediate();
-  expect(silent.asked).toHaveLength(requests);
-};
-
 // Without `throwOnRequestTimeout`, the SDK only logs a warning and continues to wait.
 it.each(services)('a request to %s that is not answered within seconds is sent again', async (_, ask) => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  useVirtualTime();
   const ended = new AbortController();
   const asked = ask(awsAccess('eu-central-1'), ended.signal).catch((error: unknown) => error);
-  await arrival(1);
+  await arrival(silent, 1);
   await vi.advanceTimersByTimeAsync(10_000);
-  await arrival(2);
+  await arrival(silent, 2);
   ended.abort();
   expect(await asked).toBeInstanceOf(Error);
 });

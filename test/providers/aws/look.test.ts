@@ -113,6 +113,13 @@ describe('a look at instances of EC2', () => {
     expect(facts.filter((one) => one.power === 'running')).toHaveLength(227);
   });
 
+  it('answers although EC2 returns a hundred machines on fifty pages', async () => {
+    const world = ec2World({ pageSize: 2 });
+    const known = Array.from({ length: 100 }, () => addInstance(world));
+    const facts = await look(world, known, true);
+    expect(facts.map(({ machine, disks }) => [machine, disks.length])).toEqual(known.map((id) => [id, 1]));
+  });
+
   it('says which disks must be kept, and why', async () => {
     const world = ec2World({ pageSize: 2 });
     const [id, other] = [addInstance(world), addInstance(world)];

@@ -50,6 +50,21 @@ it.each([202, 204, 302, 304, 400, 404])(
   },
 );
 
+it.each([429, 503])(
+  'a message is sent again if the queue answers with the status %i and soon accepts it',
+  async (status) => {
+    let answers = 0;
+    const busy = await openStandIn(() => {
+      answers += 1;
+      return answers < 3 ? { status, headers: { 'retry-after-ms': '1' } } : { status: 201 };
+    });
+    const sending = createSender({ host: busy.url, credential });
+    await expect(sending('events', { text: '', notBefore: null, properties: {} })).resolves.toBeUndefined();
+    expect(answers).toBe(3);
+    await busy.close();
+  },
+);
+
 it('a missing permission is reported by its name', async () => {
   await expect(send('others', { text: '', notBefore: null, properties: {} })).rejects.toThrow(PermissionDenied);
   await expect(send('others', { text: '', notBefore: null, properties: {} })).rejects.toThrow(
