@@ -37,7 +37,7 @@ const end = (machine: string, outcome: OutcomeKind, dryRun = false): Outcome => 
 };
 
 const acknowledged = async (messages: readonly Message[], outcomes: readonly Outcome[]) => {
-  const [sentAgain, dead]: [LookAgain[], DeadLetter[]] = [[], []];
+  const [sentAgain, delays, dead]: [LookAgain[], number[], DeadLetter[]] = [[], [], []];
   let [inFlight, most] = [0, 0];
   const accept = async (): Promise<void> => {
     most = Math.max(most, (inFlight += 1));
@@ -45,12 +45,16 @@ const acknowledged = async (messages: readonly Message[], outcomes: readonly Out
     inFlight -= 1;
   };
   const queues = {
-    again: async (look: LookAgain) => accept().then(() => void sentAgain.push(look)),
+    again: async (look: LookAgain, delay: number) => {
+      await accept();
+      sentAgain.push(look);
+      delays.push(delay);
+    },
     dead: async (letter: DeadLetter) => accept().then(() => void dead.push(letter)),
   };
   const outbox = { policy: defaultPolicy, queues, formatMeasurements: () => ({}), log: () => undefined };
   const again = await acknowledgeAll(messages, outcomes, outbox);
-  return { again: again.map((one) => one.message.messageId), sentAgain, dead, most };
+  return { again: again.map((one) => one.message.messageId), sentAgain, delays, dead, most };
 };
 
 describe('a message', () => {
@@ -73,6 +77,12 @@ describe('a message', () => {
     const ends = [end('m-1', 'fenced'), end('m-2', 'waiting'), end('m-3', 'waiting')];
     const { again, sentAgain } = await acknowledged([both], ends);
     expect([again, sentAgain.map(({ machine }) => machine)]).toEqual([[], ['m-2', 'm-3']]);
+  });
+
+  it('is not delayed for longer than SQS can delay a message, however long the run wants to wait', async () => {
+    const hour = { ...end('m-1', 'waiting'), lookAgainIn: 3_600_000 };
+    const { delays } = await acknowledged([message('one', item('m-1'))], [hour]);
+    expect(delays).toEqual([900]);
   });
 
   it('is not ended by a dry run of its machine, and does not end one', async () => {

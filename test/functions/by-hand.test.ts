@@ -297,6 +297,29 @@ describe('a release', () => {
     expect(install.lines).toContainEqual(expect.objectContaining({ decision: 'released', Outcome: 'released' }));
   });
 
+  it('is answered after its incident is stored, because the platform may stop the process then', async () => {
+    const { world, scene, install, node } = await fenced();
+    startMachine(world, scene.holder);
+    world.advance(120_000);
+    const asked = Promise.withResolvers<void>();
+    const stored = Promise.withResolvers<void>();
+    install.history.trouble.before = () => {
+      asked.resolve();
+      return stored.promise;
+    };
+    let isAnswered = false;
+    const answer = ask(install, { release: node }).then((result) => {
+      isAnswered = true;
+      return result;
+    });
+    await asked.promise;
+    await new Promise(setImmediate);
+    expect(isAnswered).toBe(false);
+    stored.resolve();
+    expect(await answer).toMatchObject({ outcome: 'released' });
+    expect(install.history.incidents()).toMatchObject([{ state: 'released' }]);
+  });
+
   it('accepts a person’s statement if the configuration allows it, about a Node alone', async () => {
     const { world, scene, install: strict, node } = await fenced();
     await expect(ask(strict, { release: node, accept: 'looked at it' })).rejects.toThrow(/policy\.vouching/);

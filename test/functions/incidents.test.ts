@@ -99,6 +99,54 @@ describe('an incident', () => {
   });
 });
 
+it('a sweep stores its incidents before it watches them, and ends after that', async () => {
+  const { world } = stopped();
+  const install = installOver(world);
+  world.advance(120_000);
+  const calls: string[] = [];
+  const { incidents } = install.dependencies;
+  if (!incidents) throw new Error('the install keeps incidents');
+  const { objects } = incidents;
+  const noting = {
+    ...objects,
+    write: async (...write: Parameters<typeof objects.write>) => {
+      await new Promise(setImmediate);
+      calls.push('write');
+      return objects.write(...write);
+    },
+    list: async (...list: Parameters<typeof objects.list>) => {
+      calls.push('list');
+      return objects.list(...list);
+    },
+  };
+  const dependencies = { ...install.dependencies, incidents: { ...incidents, objects: noting } };
+  await sweep(async () => dependencies)({}, install.context());
+  expect(calls.slice(0, calls.indexOf('list'))).toContain('write');
+  expect(calls).toContain('list');
+});
+
+it('of many notes, each sweep handles some at random, so that none hides the others for ever', async () => {
+  const { world } = stopped();
+  const install = installOver(world);
+  const { incidents } = install.dependencies;
+  if (!incidents) throw new Error('the install keeps incidents');
+  const names = Array.from({ length: 40 }, (_, at) => `notes/unsent/note-${String(at).padStart(2, '0')}`);
+  for (const [at, name] of names.entries())
+    await incidents.objects.write(name, `{"object":"incidents/-/-/${at}.json"}`, null, new AbortController().signal);
+  const read: string[] = [];
+  const objects = {
+    ...incidents.objects,
+    read: (...asked: Parameters<typeof incidents.objects.read>) => {
+      read.push(asked[0]);
+      return incidents.objects.read(...asked);
+    },
+  };
+  let lot = 1;
+  const dependencies = { ...install.dependencies, incidents: { ...incidents, objects }, chance: () => (lot -= 0.02) };
+  await tendIncidents(dependencies, 60_000);
+  expect(names.filter((name) => read.includes(name))).toEqual(names.slice(20));
+});
+
 describe('a bucket that does not work', () => {
   const incidentLines = ({ lines }: Install) => lines.filter(({ because }) => because === 'incident');
 

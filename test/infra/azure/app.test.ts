@@ -14,6 +14,25 @@ import { workerModules } from './worker-modules.ts';
 const WORKER = `require('./index.js');
 console.log(JSON.stringify(require('@azure/functions-core').registered));`;
 
+/** Calls the sweep and three functions for people, with requests that each of them rejects in its own words. */
+const CALLER = `require('./index.js');
+const { handlers } = require('@azure/functions-core');
+const logged = [];
+const log = (text) => logged.push(text);
+const context = { log, warn: log, error: log };
+const requests = { replay: {}, fence: { release: '' }, diagnose: { target: 'pod/a/b/c' } };
+const ask = async ([name, body]) => {
+  const request = { method: 'POST', headers: [], text: async () => JSON.stringify(body) };
+  return [name, (await handlers[name](request, context)).body];
+};
+const call = async () => {
+  await handlers.sweep({}, context);
+  const swept = [...logged];
+  const answers = Object.fromEntries(await Promise.all(Object.entries(requests).map(ask)));
+  console.log(JSON.stringify({ swept, answers }));
+};
+call();`;
+
 const binding = z.looseObject({ type: z.string(), direction: z.string() });
 const registrations = z.array(z.object({ name: z.string(), bindings: z.array(binding) }));
 
@@ -33,6 +52,26 @@ beforeAll(async () => {
   for (const app of appNames) registered.set(app, await registeredBy(app));
 }, 120_000);
 afterAll(() => rm(folder, { recursive: true }));
+
+const called = z.object({ swept: z.array(z.string()), answers: z.record(z.string(), z.string()) });
+
+it('calls the function that it registers under a name, and ends a sweep only after its work', async () => {
+  const bundle = path.join(folder, 'app');
+  await writeFile(path.join(bundle, 'caller.cjs'), CALLER);
+  const settings = {
+    AZURE_SUBSCRIPTION_ID: '11111111-1111-1111-1111-111111111111',
+    CLOUDFENCE_SETTINGS: '{"clusters":[]}',
+  };
+  const env = { ...workerModules, ...settings };
+  const { stdout } = await promisify(execFile)(process.execPath, ['caller.cjs'], { cwd: bundle, env });
+  const { swept, answers } = called.parse(JSON.parse(stdout));
+  expect(swept).toEqual([expect.stringContaining('the sweep looked at 0 machines')]);
+  expect(answers).toEqual({
+    replay: expect.stringContaining('not an event that Cloudfence supports'),
+    fence: expect.stringContaining('send {\\"release\\": '),
+    diagnose: expect.stringContaining('is not pod/<namespace>/<name>'),
+  });
+});
 
 const all = () => [...registered.values()].flat();
 const triggerOf = (name: string) =>
