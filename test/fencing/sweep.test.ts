@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import type { SharedRunOptions } from '../../fencing/loop/run.ts';
@@ -141,6 +142,17 @@ describe('the order of a sweep', () => {
   });
 });
 
+it('a sweep ends after the reservations of dead runs are removed', async () => {
+  const removed = Promise.withResolvers<void>();
+  const one = stage([], {}, { blue: { concludeUnless: () => removed.promise } });
+  let over = false;
+  const sweeping = swept(one).then(() => (over = true));
+  await nextTurn();
+  expect(over).toBe(false);
+  removed.resolve();
+  await sweeping;
+});
+
 describe('a suspect that has a machine', () => {
   it('is not listed among those without one', async () => {
     const { outcomes } = await swept(stage([suspect('node-1', { marked: marked() })]));
@@ -198,6 +210,13 @@ describe('the machine of a Node that is gone', () => {
     expect(requests).toEqual([
       ['', { node: null, remembered: null, successorsOf: [], attachments: ['csi-1'], named: ['node-1'] }],
     ]);
+  });
+
+  it('is not known if the cluster does not say what is left, and the sweep says so', async () => {
+    const look = () => Promise.reject(new Unavailable('busy'));
+    const { outcomes, unreachable } = await swept(stage([gone], {}, { blue: { look } }));
+    expect(outcomes).toEqual([]);
+    expect(unreachable).toMatchObject([{ cluster: 'blue', error: { name: 'Unavailable' } }]);
   });
 
   it('causes no question if no disk of this cloud is left', async () => {

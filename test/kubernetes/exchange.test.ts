@@ -53,13 +53,10 @@ describe('an exchange', () => {
     });
   });
 
-  it('reads a letter of which the answer sends one byte after the other', async () => {
-    const [first, ...others] = Buffer.from('é');
-    const { url } = await serving((_request, response) => {
-      response.write(Buffer.from([first ?? 0]));
-      response.end(Buffer.from(others));
-    });
-    expect((await sendRequest(get(url), way(new Agent(POOL_OPTIONS)))).body).toBe('é');
+  it('reads a large answer whose letters of three bytes lie across the borders of its parts', async () => {
+    const names = '中'.repeat(200_000);
+    const { url } = await serving((_request, response) => response.end(names));
+    expect((await sendRequest(get(url), way(new Agent(POOL_OPTIONS)))).body === names).toBe(true);
   });
 
   it('sends a body with a DELETE and states its length', async () => {
@@ -111,6 +108,19 @@ describe('an exchange', () => {
     server.on('connection', () => (connections += 1));
     for (let nth = 0; nth < 3; nth += 1) await sendRequest(get(url), way(agent));
     expect(connections).toBe(1);
+    closeWhenIdle(agent);
+  });
+
+  /** https://docs.aws.amazon.com/elasticloadbalancing/latest/application/edit-load-balancer-attributes.html */
+  it('closes an idle connection before a load balancer does, which takes a minute at the earliest', async () => {
+    const agent = new Agent(POOL_OPTIONS);
+    const { server, url } = await serving((_request, response) => response.end());
+    // The API server does not announce how long it keeps an idle connection.
+    server.keepAliveTimeout = 0;
+    await sendRequest(get(url), way(agent));
+    await expect.poll(() => Object.values(agent.freeSockets).flat()).toHaveLength(1);
+    const [idle] = Object.values(agent.freeSockets).flat();
+    expect(idle?.timeout).toBeLessThan(60_000);
     closeWhenIdle(agent);
   });
 

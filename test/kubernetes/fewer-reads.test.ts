@@ -337,6 +337,26 @@ describe('what a look has read for a reservation', () => {
     return (await reserve(machine)).admitted;
   };
 
+  it('contains the ledger only for the first question: the next one counts what the first has reserved', async () => {
+    const clock = patientClock();
+    const server = sandboxServer({ now: clock.now });
+    const scene = { cluster: clusterOver(inProcess(server), clock), admin: adminOf(server), now: clock.now };
+    const machine = fresh('i');
+    const { name } = await makeNode(scene, { machine });
+    const request = {
+      query: queryFor(machine),
+      node: name,
+      remembered: null,
+      successorsOf: [],
+      beforeReservation: true,
+    };
+    await scene.cluster.look(request, unhurried());
+    const ask = (of: string, onlyAsked: boolean) =>
+      scene.cluster.reserve({ machine: of, boot: 'b', cap: defaultPolicy.cap, onlyAsked }, unhurried());
+    expect(await ask(machine, false)).toMatchObject({ admitted: true });
+    expect(await ask(fresh('i'), true)).toMatchObject({ admitted: false, begun: 1 });
+  });
+
   it('is used for one second', async () => {
     expect([await admittedAfter(900), await admittedAfter(1_100)]).toEqual([true, false]);
   });

@@ -91,7 +91,7 @@ describe('a Node', () => {
   ] as const)('is Ready according to its condition: %s', (status, ready) => {
     const conditions = [
       { type: 'DiskPressure', status: 'True', lastTransitionTime: born },
-      { type: 'Ready', status, lastTransitionTime: since },
+      { type: 'Ready', status, lastTransitionTime: since, lastHeartbeatTime: born },
     ];
     const node = { metadata: { ...meta, creationTimestamp: born }, status: { conditions } };
     expect(nodeFacts(node, [])).toMatchObject({ ready, readySince: since.getTime(), created: born.getTime() });

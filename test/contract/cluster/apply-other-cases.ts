@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
+import { ProofExpired } from '../../../fencing/model/errors.ts';
 import type { ClusterStep } from '../../../fencing/model/steps.ts';
+import { expired } from '../../permits.ts';
 import type { Meta, ClusterHarness } from './harness.ts';
 import { ATTACHMENTS, PODS, fresh, granted, makeAttachment, makePod, unhurried } from './harness.ts';
 
@@ -41,6 +43,14 @@ export const applyOtherCases = (harness: () => ClusterHarness): void => {
     expect(await apply({ do: 'delete-attachment', attachment: { name, uid } })).toBe('done');
     expect(await statusAt(`${ATTACHMENTS}/${name}`)).toBe(404);
     expect(await apply({ do: 'delete-attachment', attachment: { name, uid } })).toBe('already');
+  });
+
+  it('does not nudge an attachment after the permit has ended', async () => {
+    const { name, uid } = await makeAttachment(harness(), fresh('csi'), fresh('node'), 'data');
+    const step = { do: 'nudge', attachment: { name, uid }, on: true } as const;
+    await expect(harness().cluster.apply(step, expired, unhurried())).rejects.toThrow(ProofExpired);
+    const { metadata } = (await harness().admin('GET', `${ATTACHMENTS}/${name}`)).body;
+    expect(metadata.annotations).toBeUndefined();
   });
 
   it('nudges an attachment, removes the nudge, and touches no other attachment', async () => {

@@ -178,6 +178,14 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     if (nameTaken) expect(facts.lease).toBeNull();
   });
 
+  it('returns the Lease of a former name, whichever of the names has one', async () => {
+    const [machine, first, second] = [fresh('i'), fresh('node'), fresh('node')];
+    await attached(machine, first);
+    await attached(machine, second);
+    await renewed(second, 41_000);
+    expect(await look(machine, first)).toMatchObject({ nameTaken: false, lease: expect.stringMatching(/^\d{4}-.*Z$/) });
+  });
+
   it('does not assign a Node to another machine if its CSINode names this one', async () => {
     const [machine, name] = [fresh('i'), fresh('node')];
     const { uid } = await makeNode(harness(), { name, spec: { providerID: `k3s://${name}` } });
