@@ -20,9 +20,13 @@ interface Change {
   readonly at: number;
   /** The boot of the machine that had ended. */
   readonly launch: number | undefined;
-  /** Somebody who sets another out-of-service taint reverses it. */
   readonly isOnlyTaint: boolean;
+  /** When somebody who set another out-of-service taint reversed it, or Infinity. */
+  readonly reversedAt: number;
 }
+
+/** How long a run needs from a look until it writes what it has decided (ms). */
+const LOOK_LASTS_MS = 10_000;
 
 /** A person has looked, and ends these fences. */
 interface Acceptance {
@@ -84,15 +88,16 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
     const machine = cluster.machineOfNode.get(uidOf(node));
     return machine && endedBootOf(machine);
   };
-  const isChangedInBoot = (node: V1Node, isOnlyTaint: boolean): boolean => {
+  const hasOtherChange = (node: V1Node): boolean => {
     const change = changes.get(uidOf(node));
-    return change !== undefined && change.launch === launchOf(node) && change.isOnlyTaint === isOnlyTaint;
+    return change !== undefined && change.launch === launchOf(node) && !change.isOnlyTaint;
   };
   const noteChange = (node: V1Node, isOnlyTaint = false): void =>
     void changes.set(uidOf(node), {
       at: now(),
       launch: launchOf(node),
-      isOnlyTaint: isOnlyTaint && !isChangedInBoot(node, false),
+      isOnlyTaint: isOnlyTaint && !hasOtherChange(node),
+      reversedAt: Infinity,
     });
   const forgetRemovals = (node: V1Node): void => {
     removals = removals.filter((one) => one.node !== uidOf(node));
@@ -110,7 +115,7 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
     noteForeignTaint: (node) => {
       forgetRemovals(node);
       const change = changes.get(uidOf(node));
-      if (change?.isOnlyTaint === true) changes.set(uidOf(node), { ...change, launch: undefined });
+      if (change?.isOnlyTaint === true) changes.set(uidOf(node), { ...change, reversedAt: now() });
     },
     noteAcceptance: (node) => {
       noteChange(node);
@@ -131,8 +136,11 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
       return now() - at < acceptedFor && (fences.includes(fence) || !endedBoots.has(fence));
     },
     changedFor,
-    isChanged: (node) =>
-      changedFor(node) < readLasts || (changes.has(uidOf(node)) && changes.get(uidOf(node))?.launch === launchOf(node)),
+    isChanged: (node) => {
+      const change = changes.get(uidOf(node));
+      if (!change || now() - change.reversedAt > LOOK_LASTS_MS) return false;
+      return now() - change.at < readLasts || change.launch === launchOf(node);
+    },
     hasPresentTombstone: (node) => {
       const { tombstone, bootID } = nodeFacts(node, []);
       if (!tombstone) return false;

@@ -74,6 +74,8 @@ export interface Plan {
   readonly lostEvents: number;
   readonly doubledEvents: number;
   readonly sweepEvery: number;
+  /** Whether events alone must have ended everything by `until`, without any sweep afterwards. */
+  readonly byEvents: boolean;
   readonly until: number;
   readonly happenings: readonly Planned[];
   readonly faultPeriods: readonly FaultPeriod[];
@@ -214,10 +216,26 @@ export const plainPlanFor = (seed: number): Plan => {
     lostEvents: random.oneOf([0, 0.3, 1]),
     doubledEvents: random.oneOf([0, 0.3]),
     sweepEvery: 5 * MINUTE,
+    byEvents: false,
     until,
     happenings: [...incidents, ...disturbances].filter(({ at }) => at < until).sort((a, b) => a.at - b.at),
     faultPeriods: faultPeriodsOf(random, until),
   };
+};
+
+/** A plan without faults and without a sweep: one machine is stopped or terminated, and must be fenced in two minutes. */
+export const eventPlanFor = (seed: number): Plan => {
+  const plan = plainPlanFor(seed);
+  const random = seededRandom(seed, 'events alone');
+  const at = random.between(BEGINS_AT, BEGINS_AT + MINUTE);
+  const takes = random.oneOf([500, 5 * SECOND, 40 * SECOND]);
+  const ends: Planned = random.chance(0.7)
+    ? // Azure sends no event when a guest shuts itself down.
+      { at, do: 'stop', machine: 0, byGuest: plan.clouds[0] !== 'azure' && random.chance(0.3), takes }
+    : { at, do: 'terminate', machine: 0, takes };
+  const until = at + takes + 2 * MINUTE;
+  const calm = { faultPeriods: [], lostEvents: 0, sweepEvery: until, byEvents: true };
+  return { ...plan, ...calm, databases: 2 * plan.clouds.length, until, happenings: [ends] };
 };
 
 /** What a person does who watches a fence, and who looks for a moment. */

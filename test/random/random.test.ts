@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { planFor } from './plan.ts';
+import { eventPlanFor, planFor } from './plan.ts';
 import { failureOf } from './shrink.ts';
 import { play } from './simulation.ts';
 import { soakPlan } from './soak-plan.ts';
@@ -7,6 +7,7 @@ import { counter } from './tally.ts';
 
 const FIRST_SEED = 1;
 const SCHEDULES = 2_000;
+const BY_EVENTS = 100;
 
 test(`${SCHEDULES} random schedules from seed ${FIRST_SEED} are safe, and end`, async () => {
   const counted = counter();
@@ -21,6 +22,13 @@ test(`${SCHEDULES} random schedules from seed ${FIRST_SEED} are safe, and end`, 
   const { counts } = counted.tally();
   expect(counts['admission']).toBeGreaterThan(SCHEDULES / 4);
   expect(counts['admission beside counted fences']).toBeGreaterThan(0);
+});
+
+test(`events alone fence each machine within two minutes, in ${BY_EVENTS} schedules without faults and sweeps`, async () => {
+  for (let seed = FIRST_SEED; seed < FIRST_SEED + BY_EVENTS; seed += 1) {
+    const { violations, stuck } = await play(eventPlanFor(seed));
+    expect({ seed, violations, stuck }).toEqual({ seed, violations: [], stuck: [] });
+  }
 });
 
 test('a seed always gives the same history', async () => {

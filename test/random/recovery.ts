@@ -2,10 +2,11 @@ import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import { isOfShownBoot } from '../../fencing/model/cluster-facts.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
-import { NUDGE_ANNOTATION, QUARANTINE } from '../../kubernetes/names.ts';
+import { shortMachine } from '../../kubernetes/ledger-text.ts';
+import { LEDGER, NUDGE_ANNOTATION, QUARANTINE } from '../../kubernetes/names.ts';
 import { nodeFacts } from '../../kubernetes/node-facts.ts';
-import { hasTaintKey, nameOf, uidOf } from './cluster-objects.ts';
-import { fencesOn, isOptedOut, oursOn } from './fence-on-node.ts';
+import { hasTaintKey, keyIn, nameOf, uidOf } from './cluster-objects.ts';
+import { fencesOn, isOptedOut, isQuarantined, oursOn } from './fence-on-node.ts';
 import type { Interference } from './interference.ts';
 import type { Cluster } from './kubernetes.ts';
 import { type Fleet, isGone, isOff, isUnknown, type Machine } from './machines.ts';
@@ -180,9 +181,38 @@ const machineLacks = (machine: Machine, world: World): readonly string[] => {
   return ours.length > 0 ? [`${machine.name} runs, and its Node has ${ours.join(', ')}`] : [];
 };
 
+/** An entry leaves the window of the cap after 15 minutes, and nothing finishes it any more (ms). */
+const COUNTS_FOR_MS = 14 * 60_000;
+
+/** When the fence of a machine that is off ended, if nobody interfered with it (epoch ms). */
+const fenceEndedAt = (machine: Machine, world: World): number | null => {
+  const node = nodeOf(machine, world.cluster);
+  if (!node || !isOff(machine) || isLeftToPerson(node, world) || !isQuarantined(node)) return null;
+  const { record } = nodeFacts(node, []);
+  return record?.phase === 'fenced' ? Date.parse(record.released ?? '') : null;
+};
+
+/** A fence that has ended gives its place under the cap back. */
+const openEntries = (world: World): readonly string[] => {
+  const map = world.cluster.objects.maps.get(keyIn(LEDGER.namespace, LEDGER.name));
+  const lines = (map?.data?.[LEDGER.fences] ?? '').split('\n').map((line) => line.split(' '));
+  const open = new Map(
+    lines.flatMap(([name = '', , at, state]) => (state === 'o' ? [[name, Number(at)] as const] : [])),
+  );
+  return world.fleet.machines.flatMap((machine) => {
+    const begun = (open.get(shortMachine(machine.id)) ?? NaN) * 1_000;
+    const ended = fenceEndedAt(machine, world) ?? NaN;
+    return ended - begun < COUNTS_FOR_MS
+      ? [`the fence of ${machine.name} has ended, and is unfinished in the ledger`]
+      : [];
+  });
+};
+
 /** Returns what is still missing, in words. */
-export const lacksOf = (world: World): readonly string[] =>
-  world.fleet.machines.flatMap((machine) => machineLacks(machine, world));
+export const lacksOf = (world: World): readonly string[] => [
+  ...world.fleet.machines.flatMap((machine) => machineLacks(machine, world)),
+  ...openEntries(world),
+];
 
 /**
  * Returns how many attachments have a nudge that nothing removes, because the run that set it on the attachment of the

@@ -41,6 +41,9 @@ export interface Played {
   readonly story: readonly StoryLine[];
 }
 
+/** A message that nothing can read. */
+const POISON = '{"poison": true';
+
 const MINUTE = 60_000;
 const TRIES_EVERY = 250;
 const HOUR = 60 * MINUTE;
@@ -78,6 +81,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
   const lastOff = new WeakMap<Machine, number>();
   /** When a call last failed, or a process was last frozen or killed. */
   let disturbedAt = -Infinity;
+  let isHealed = false;
   const open = createNetwork({
     engine,
     random: seededRandom(plan.seed, 'network'),
@@ -226,9 +230,10 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
       count(data?.[LEDGER.counts] ? 'admission beside counted fences' : 'admission');
       safety.noteAdmission(machine);
     },
-    buried: ({ reason }) => {
+    buried: ({ reason, body }) => {
       count(reason === null ? 'dead letter after too many tries' : 'dead letter with its reason');
       if (reason === '') safety.break('recovery', 'a dead letter has an empty reason');
+      if (isHealed && body !== POISON) safety.break('recovery', `a message becomes a dead letter: ${reason} ${body}`);
     },
     fail: (error) =>
       safety.break(
@@ -402,7 +407,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
         cluster.setAttacher(what.do === 'attacher-up');
         return true;
       case 'poison':
-        install.send('{"poison": true');
+        install.send(POISON);
         return true;
       case 'deploy-old':
       case 'deploy-newer':
@@ -430,6 +435,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     ...(install.running() > 0 ? ['a function runs'] : []),
   ];
   const heal = (): void => {
+    isHealed = true;
     people.setPause(false);
     install.setShadow(false);
     people.letPodsGo();
@@ -473,10 +479,11 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
   const isBroken = (): boolean => safety.violations.length > 0;
   await engine.run(plan.until, isBroken);
   tell('faults cease');
+  let stuck = lacksOf(recovering);
+  if (!plan.byEvents) stuck = ['nothing was looked at'];
   if (!isBroken()) heal();
   let sweeps = 0;
-  let stuck: readonly string[] = ['nothing was looked at'];
-  while (!isBroken() && stuck.length > 0 && sweeps < MOST_HEALTHY_SWEEPS) {
+  while (!plan.byEvents && !isBroken() && stuck.length > 0 && sweeps < MOST_HEALTHY_SWEEPS) {
     sweeps += 1;
     install.sweepNow();
     await engine.run(engine.now() + HEALTHY_SWEEP_EVERY, isBroken);

@@ -112,6 +112,7 @@ export const soakPlan = (seed: number, hours: number): Plan => {
     lostEvents: 0.1,
     doubledEvents: 0.2,
     sweepEvery: 5 * MINUTE,
+    byEvents: false,
     until,
     happenings: [...incidents, ...disturbances, ...rotations].toSorted((a, b) => a.at - b.at),
     faultPeriods: faultPeriodsOf(random, until),
