@@ -16,6 +16,16 @@ const NAMES = [
   'azure-stop',
   'azure-shutdown',
   'google-stop',
+  'dry-run',
+  'left-parked-and-dry-run',
+  'shadow',
+  'shadow-power-off',
+  'shadow-and-foreign-taint',
+  'left-parked-in-shadow',
+  'left-parked-with-another-generation',
+  'left-marked-and-stopping',
+  'vouched-and-refused',
+  'never-detached',
 ];
 
 describe('the exploration of the shipped rules and loop', () => {

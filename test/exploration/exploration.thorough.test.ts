@@ -5,6 +5,16 @@ import { brokenAssumptions } from './scenarios.ts';
 /** Enough states to break each of them. */
 const MOST_STATES = 400_000;
 
+/** What people and policies forbid. Too large for each `npm test`. */
+const PEOPLE_AND_POLICIES = [
+  'pause',
+  'opt-out',
+  'removed',
+  'power-off',
+  'left-marked-and-dry-run',
+  'left-marked-in-shadow',
+];
+
 /** Each of them exhausts millions of states, on a machine that also does other things. */
 const LASTS = { timeout: 600_000 };
 
@@ -25,6 +35,10 @@ describe('the exploration of the shipped rules and loop', () => {
     expect(story).toBeNull();
     expect(exhausted).toBe(true);
     expect(states).toBeGreaterThan(1_000_000);
+  });
+
+  it.each(PEOPLE_AND_POLICIES)('exhausts %s, and no invariant breaks', LASTS, (name) => {
+    expect(exploreNamed(name)).toMatchObject({ exhausted: true, story: null });
   });
 
   it.each(brokenAssumptions)(

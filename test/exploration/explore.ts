@@ -1,7 +1,7 @@
 import { Refused } from '../../fencing/model/errors.ts';
 import { type SurveyOfClusters, type ClusterFacts, type Recheck } from '../../fencing/model/cluster-facts.ts';
 import type { Admission } from '../../fencing/model/ledger.ts';
-import type { MachineFacts, Witness } from '../../fencing/model/machine.ts';
+import type { MachineFacts, Power, Witness } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import { type Step, stepKey } from '../../fencing/model/steps.ts';
 import { stepsOfCommand } from '../../fencing/loop/command.ts';
@@ -9,8 +9,9 @@ import type { CommandResult } from '../../fencing/loop/reduce.ts';
 import { connectivityOf, surveyedNode } from '../../kubernetes/leases.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { apply } from './effects.ts';
-import { clusterFacts, isTaintedByUs, machineFacts, NODE, nodesIn, recheckOf } from './facts.ts';
-import { brokenBy, brokenIn, takesForeign, type Invariant } from './invariants.ts';
+import { clusterFacts, machineFacts, NODE, nodesIn, recheckOf } from './facts.ts';
+import { brokenBy, brokenIn, brokenOnNode, type Invariant } from './invariants.ts';
+import { isTaintedByUs } from './on-node.ts';
 import { plannedInWords, RUN, stepInWords } from './story.ts';
 import { answered, type Asking, begin, type Half, learned, type Read, type RunAt, type Slow } from './runs.ts';
 import { events } from './surroundings.ts';
@@ -247,18 +248,25 @@ export const doesNext = (run: RunAt): string => {
 export const generationIn = (world: World, { cloud }: Scenario): string | null =>
   machineFacts(world, false, cloud).generation;
 
-/** What a run saw, before it ended or waits, of a machine that runs or whose memory is kept. */
+/** What a run saw, before it ended or waits, of a machine whose guest may write, or whose memory is kept. */
 export interface Sweep {
   readonly generation: string | null;
   /** Whether the run saw our out-of-service taint on the Node. */
   readonly sawTaint: boolean;
 }
 
-/** Returns what the run saw of such a machine before it ended or waits. Null if it continues, or saw another one. */
+const WRITING: ReadonlySet<Power> = new Set<Power>(['starting', 'running', 'stopping', 'suspended']);
+
+/**
+ * Returns what the run saw of such a machine before it ended or waits. Null if it continues, or saw another one. A dry
+ * run reacts to nothing.
+ */
 export const sweepBy = (run: RunAt): Sweep | null => {
-  const { machine, cluster } = run.known;
+  const { machine, cluster, policy } = run.known;
   return (run.at === 'end' || run.at === 'sleep') &&
-    (machine?.value.power === 'running' || machine?.value.power === 'suspended')
+    !policy.dryRun &&
+    machine !== null &&
+    WRITING.has(machine.value.power)
     ? { generation: machine.value.generation, sawTaint: cluster?.value.node?.taints.ours ?? false }
     : null;
 };
@@ -311,7 +319,8 @@ export const effectOf = (world: World, step: Step, scenario: Scenario): Change |
   const effect = apply(world, step, scenario.cloud);
   if (effect instanceof Refused) return effect;
   const after = afterStep(step, effect, scenario);
-  const breaks = brokenBy(step, world, scenario) ?? takesForeign(world, after) ?? brokenIn(world, after);
+  const breaks =
+    brokenBy(step, world, scenario) ?? brokenOnNode(step, world, after, scenario.policy) ?? brokenIn(world, after);
   return { says: `the call of ${RUN} takes effect: ${stepInWords(step)}`, world: after, breaks };
 };
 

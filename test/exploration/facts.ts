@@ -100,11 +100,6 @@ const infoOf = (boot: number, systemUUID: string): NonNullable<NonNullable<V1Nod
   systemUUID,
 });
 
-const NO_CLOUD = { providerID: '', systemUUIDs: [] };
-
-/** Returns whether our out-of-service taint is on the Node. */
-export const isTaintedByUs = (node: NodeState): boolean => hasOwnTaint(nodeObject(node, NO_CLOUD));
-
 /** Each renewal has its own microseconds, so that two old renewals differ. */
 const leaseText = ({ lease }: World): string =>
   `${new Date(ago(lease.age)).toISOString().slice(0, -1)}${String(lease.renewal).padStart(3, '0')}Z`;

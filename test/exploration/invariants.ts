@@ -1,17 +1,16 @@
 import type { Policy } from '../../fencing/model/policy.ts';
-import { type Step, stepProperties } from '../../fencing/model/steps.ts';
-import { type FenceRecord, parseRecord } from '../../fencing/model/record.ts';
-import { FENCED_LABEL, OPT_OUT_LABEL, QUARANTINE, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
+import type { Step } from '../../fencing/model/steps.ts';
+import type { FenceRecord } from '../../fencing/model/record.ts';
+import { FENCED_LABEL } from '../../kubernetes/names.ts';
 import type { Scenario } from './explore.ts';
-import { BY_HAND } from './surroundings.ts';
-import { bootIdOf, isTaintedByUs } from './facts.ts';
+import { bootIdOf } from './facts.ts';
+import { foreignOn, isOnlyRemoved, isQuarantined, isTaintedByUs, recordOn } from './on-node.ts';
 import {
   type Assumption,
   isAskedOfEarlierNode,
   isGone,
   isVouchedFor,
   longAgo,
-  type NodeState,
   PROOF_TICKS,
   type World,
 } from './world.ts';
@@ -19,14 +18,15 @@ import {
 /** What must hold in every state of every schedule, by its name. */
 const invariants = {
   'one-writer': 'nothing takes a disk from a guest that may write to it',
-  'taint-off-a-running-machine': 'our out-of-service taint is not on the Node of a machine that a run has seen running',
+  'taint-off-a-running-machine':
+    'our out-of-service taint is not on the Node of a machine that a run has seen starting, running, or stopping',
   'lift-after-start': 'that taint is lifted only if the machine may have run since the mark',
   'act-under-proof': 'nothing destructive takes effect without a proof that is young enough',
   'act-under-word':
     "nothing destructive takes effect on a machine whose memory is kept, but by a person's word about this very start",
   'nothing-of-another-boot': 'no step takes effect on a Node, or in a boot, for which it was not decided',
   'release-after-return':
-    'a release removes only the fence for which it was decided, and only once the Node shows another boot',
+    'only a release ends the quarantine; it removes only the fence for which it was decided, and only once the Node shows another boot',
   'no-live-node-deleted':
     'Cloudfence deletes only the Node of a machine that is terminated, unless `policy.deleteNode` is `always`',
   'power-off-by-policy': 'Cloudfence powers a machine off only if the policy allows it',
@@ -69,8 +69,7 @@ const mayRun = ({ machine: { power } }: World): boolean =>
 
 /** Returns whether our taint is on the Node of a machine that runs, or may resume, although a run has ended since. */
 const isTaintedAnyway = (world: World): boolean =>
-  (world.machine.power === 'running' ||
-    (world.machine.power === 'off' && world.machine.hibernates && !isVouchedFor(world))) &&
+  (mayRun(world) || (world.machine.power === 'off' && world.machine.hibernates && !isVouchedFor(world))) &&
   world.swept &&
   world.node !== null &&
   isTaintedByUs(world.node);
@@ -98,6 +97,17 @@ const isWithoutWord = (world: World, { staleness, transit }: Assumption, { vouch
   world.asked === 'about it' &&
   world.machine.started >= staleness + PROOF_TICKS + transit &&
   !(isVouchedFor(world) && vouching === 'accepted');
+
+/** Steps that destroy something if the machine is not off, or that let others destroy it. */
+export const DESTRUCTIVE: ReadonlySet<Step['do']> = new Set<Step['do']>([
+  'mark',
+  'fail-pod',
+  'delete-pod',
+  'delete-attachment',
+  'delete-node',
+  'detach-disk',
+  'power-off',
+]);
 
 /** Steps that write what holds for one boot only. */
 const OF_ONE_BOOT: ReadonlySet<Step['do']> = new Set<Step['do']>(['mark', 'park', 'release-node', 'delete-node']);
@@ -136,7 +146,7 @@ const releasesTooMuch = (step: Step, world: World): boolean => {
 
 /** A call that was sent before a person removed our taint may still take effect. */
 const isAfterRemoval = (step: Step, { removed, node, machine }: World, { transit }: Assumption): boolean =>
-  stepProperties[step.do].destructive &&
+  DESTRUCTIVE.has(step.do) &&
   removed !== null &&
   removed.boot === node?.boot &&
   [null, machine.boot].includes(removed.start) &&
@@ -147,7 +157,7 @@ const isAfterRemoval = (step: Step, { removed, node, machine }: World, { transit
  * machine. Only a run that remembers the fence can know that.
  */
 export const restoresFence = (step: Step, { removed, machine }: World, { transit }: Assumption): boolean =>
-  stepProperties[step.do].destructive &&
+  DESTRUCTIVE.has(step.do) &&
   removed?.boot === null &&
   removed.start === machine.boot &&
   (step.do === 'mark' || removed.age > PROOF_TICKS + transit);
@@ -155,12 +165,20 @@ export const restoresFence = (step: Step, { removed, machine }: World, { transit
 /** Returns whether a call that was sent before a person intervened may still take effect. */
 const isLong = (age: number | null, assumption: Assumption): boolean => age !== null && age >= longAgo(assumption);
 
-const begins = (step: Step): boolean => step.do === 'power-off' || (step.do === 'mark' && step.addOutOfService);
+/**
+ * Returns whether the step begins a fence: that of another boot, or one that was parked and gets its taint again. A mark
+ * that only adds the quarantine to a Node with nothing to free begins none. A power-off begins one.
+ */
+const begins = (step: Step, { node }: World): boolean => {
+  if (step.do !== 'mark') return step.do === 'power-off';
+  const record = node && recordOn(node);
+  return step.record.released === null && (step.record.fence !== record?.fence || record.released !== null);
+};
 
 /** Returns what a step breaks that people have forbidden. */
 const forbiddenBy = (step: Step, world: World, assumption: Assumption): Invariant | null => {
-  if (stepProperties[step.do].destructive && isLong(world.paused, assumption)) return 'pause-holds';
-  if (begins(step) && isLong(world.optedOut, assumption)) return 'opt-out-holds';
+  if (DESTRUCTIVE.has(step.do) && isLong(world.paused, assumption)) return 'pause-holds';
+  if (begins(step, world) && isLong(world.optedOut, assumption)) return 'opt-out-holds';
   return isUncounted(step, world) ? 'cap-holds' : null;
 };
 
@@ -168,27 +186,23 @@ const forbiddenBy = (step: Step, world: World, assumption: Assumption): Invarian
  * Returns whether the step begins what the ledger does not count. Where the ledger counts by boot, a mark that keeps
  * the taint of an earlier boot is a beginning, too.
  */
-const isUncounted = (step: Step, { cap, reserved }: World): boolean =>
-  cap === 'by boot'
-    ? step.do === 'mark' && step.record.released === null && step.record.generation !== reserved
-    : begins(step) && cap !== 'counted';
-
-const isOurs = (key: string): boolean => key.includes('cloudfence') && key !== OPT_OUT_LABEL;
-
-const foreignIn = (map: Readonly<Record<string, string>>): readonly string[] =>
-  Object.entries(map).flatMap(([key, value]) => (isOurs(key) ? [] : [`${key}=${value}`]));
-
-/** Returns what someone else has put on the Node. */
-const foreignOn = ({ labels, annotations, taints }: NodeState): string =>
-  [
-    ...foreignIn(labels),
-    ...foreignIn(annotations),
-    ...taints.flatMap(({ value }) => (value === BY_HAND.value ? [value] : [])),
-  ].join();
+const isUncounted = (step: Step, world: World): boolean =>
+  world.cap === 'by boot'
+    ? step.do === 'mark' && step.record.released === null && step.record.generation !== world.reserved
+    : begins(step, world) && world.cap !== 'counted';
 
 /** Returns which invariant a step of Cloudfence breaks by what it removed from the Node, or added to it. */
-export const takesForeign = (before: World, after: World): Invariant | null =>
-  before.node && after.node && foreignOn(before.node) !== foreignOn(after.node) ? 'nothing-foreign-taken' : null;
+export const brokenOnNode = (
+  step: Step,
+  { node: before }: World,
+  { node: after }: World,
+  { shadow }: Policy,
+): Invariant | null => {
+  if (before && shadow && !(after && isOnlyRemoved(before, after))) return 'only-imagines';
+  if (!before || !after) return null;
+  if (step.do !== 'release-node' && isQuarantined(before) && !isQuarantined(after)) return 'release-after-return';
+  return foreignOn(before) === foreignOn(after) ? null : 'nothing-foreign-taken';
+};
 
 /** Returns what a power-off breaks. A survey that was made before another Node registered may still count. */
 const powersOffWrongly = ({ rival, readyFor }: World, assumption: Assumption, policy: Policy): Invariant | null => {
@@ -223,35 +237,11 @@ const liftsTooEarly = (step: Step, world: World): boolean =>
  * under way when a person takes the quarantine off, or ends the fence.
  */
 const deletesUnmarked = (step: Step, { node, removed, word }: World): boolean =>
-  step.do === 'delete-pod' &&
-  node !== null &&
-  removed === null &&
-  word === null &&
-  !node.taints.some(({ key }) => key === QUARANTINE.key);
+  step.do === 'delete-pod' && node !== null && removed === null && word === null && !isQuarantined(node);
 
-/**
- * Returns whether the step only removes what a fence left, or corrects the time at which Cloudfence removed its taint.
- */
-const isRemoval = (step: Step, { node }: World): boolean => {
-  switch (step.do) {
-    case 'lift-out-of-service':
-    case 'release-node':
-      return true;
-    case 'park':
-      return node !== null && isTaintedByUs(node);
-    case 'set-tombstone':
-      return step.tombstone === null;
-    case 'note-stopping':
-      return step.stopping === null;
-    case 'note':
-      return step.record.released !== (parseRecord(node?.annotations[RECORD_ANNOTATION] ?? '')?.released ?? null);
-    default:
-      return false;
-  }
-};
-
-const isMoreThanImagined = (step: Step, world: World, { dryRun, shadow }: Policy): boolean =>
-  dryRun || (shadow && !isRemoval(step, world));
+/** Returns whether the step is more than shadow mode, or a dry run, takes, whatever it changes on the Node. */
+const isMoreThanImagined = (step: Step, { dryRun, shadow }: Policy): boolean =>
+  dryRun || (shadow && !('node' in step) && !(step.do === 'nudge' && !step.on));
 
 /** Returns which invariant a step of Cloudfence breaks if it takes effect in this world. */
 export const brokenBy = (
@@ -261,10 +251,10 @@ export const brokenBy = (
 ): Invariant | null => {
   const forbidden = forbiddenBy(step, world, assumption);
   if (forbidden) return forbidden;
-  if (isMoreThanImagined(step, world, policy)) return 'only-imagines';
+  if (isMoreThanImagined(step, policy)) return 'only-imagines';
   if (step.do === 'power-off') return powersOffWrongly(world, assumption, policy);
-  if (stepProperties[step.do].destructive && isWithoutProof(world, assumption)) return 'act-under-proof';
-  if (stepProperties[step.do].destructive && isWithoutWord(world, assumption, policy)) return 'act-under-word';
+  if (DESTRUCTIVE.has(step.do) && isWithoutProof(world, assumption)) return 'act-under-proof';
+  if (DESTRUCTIVE.has(step.do) && isWithoutWord(world, assumption, policy)) return 'act-under-word';
   if (step.do === 'detach-disk' && policy.detach === 'never') return 'detach-by-policy';
   if (step.do === 'detach-disk' && !(step.from.machine === cloud.machine && step.disk === cloud.disk))
     return 'own-disk';

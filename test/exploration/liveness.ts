@@ -13,12 +13,10 @@ import {
   worldLater,
 } from './explore.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
-import { type FenceRecord, parseRecord } from '../../fencing/model/record.ts';
-import { isForged } from '../../kubernetes/record-seal.ts';
-import { OPT_OUT_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
-import { bootIdOf, isTaintedByUs } from './facts.ts';
+import { bootIdOf } from './facts.ts';
 import { named } from './effects.ts';
 import { acted, begun, callsOf, type RunAt, runLater } from './runs.ts';
+import { isOfFence, isOurs, isQuarantined, isTaintedByUs, recordOn } from './on-node.ts';
 import { untilRepeated, withoutDoubles } from './repeats.ts';
 import { withName } from './story.ts';
 import { progress } from './surroundings.ts';
@@ -126,8 +124,6 @@ const runToEnd = (from: World, scenario: Scenario): Recovery => {
   return { world: sweep ? sweptBy(at.world, sweep, scenario) : at.world, says };
 };
 
-const isOurs = (key: string): boolean => key.includes('cloudfence') && key !== OPT_OUT_LABEL;
-
 const OUR_TAINT = 'our out-of-service taint';
 
 /** Returns what Cloudfence has left on the Node. */
@@ -140,13 +136,6 @@ const ours = ({ node }: World): readonly string[] =>
         ...node.taints.map(({ key }) => key).filter(isOurs),
         ...(isTaintedByUs(node) ? [OUR_TAINT] : []),
       ];
-
-/** Returns the record that Cloudfence wrote on the Node, or null if it was removed or changed. */
-const recordOn = ({ labels, annotations }: NodeState): FenceRecord | null => {
-  const text = annotations[RECORD_ANNOTATION] ?? null;
-  const record = text === null ? null : parseRecord(text);
-  return isForged({ metadata: { labels: { ...labels } } }, record) ? null : record;
-};
 
 /**
  * Returns whether nothing can confirm any more that the machine is gone: its cloud does not know it, although it did
@@ -206,6 +195,7 @@ const missingIn = (world: World, policy: Policy): string | null => {
   if (isLeftToPerson(world)) return null;
   // Nothing proves that a machine is off if its memory is kept.
   if (machine.hibernates || !isKnown) return null;
+  if (node && isOfFence(node) && !isQuarantined(node)) return 'the machine is off, and its Node is not in quarantine';
   if (isGone(world) && node && ours(world).length > 0 && !mayStay(world, node))
     return 'the Node of the terminated machine stays';
   const held = [

@@ -9,7 +9,7 @@ import { longAgo, type World } from './world.ts';
 
 export const powersOff: Policy = { ...defaultPolicy, unreachable: 'power-off' };
 
-const inShadow: Policy = { ...defaultPolicy, shadow: true };
+export const inShadow: Policy = { ...defaultPolicy, shadow: true };
 
 /** The clock of a process was wrong when it removed our taint, or a kubelet has changed the time. */
 const releasedInTheFuture = ({ node }: World): Partial<World> => {
@@ -90,8 +90,8 @@ export const withPolicies: readonly Scenario[] = [
   ),
   scenario(
     'left-marked-in-shadow',
-    'A run died right after the mark, and shadow mode begins. The machine is started.',
-    { starts: 1 },
+    'A run died right after the mark, and shadow mode begins. The machine is started and stopped again.',
+    { starts: 1, stops: 1 },
     { from: 'mark', policy: inShadow },
   ),
   scenario(

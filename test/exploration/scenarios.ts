@@ -1,9 +1,11 @@
-import { CSI_NODE_IDS, OPT_OUT_LABEL } from '../../kubernetes/names.ts';
+import { CSI_NODE_IDS } from '../../kubernetes/names.ts';
 import { ANOTHER_ID, azureDrifting, azureManaged, ec2, gce } from './clouds.ts';
 import type { Scenario } from './explore.ts';
 import type { Story } from './story.ts';
 import { OLDEST_TICKS } from './time.ts';
 import { changedRecords } from './changed-records.ts';
+import { imagined } from './imagined.ts';
+import { people } from './people.ts';
 import { powersOff, withPolicies } from './policies.ts';
 import { acceptsVouching, assumed, scenario, type Special } from './scenario.ts';
 import { type Assumption, type Budget, healthy, longAgo, type World } from './world.ts';
@@ -88,41 +90,6 @@ const unknownAfterwards: readonly Scenario[] = [
   ),
 ];
 
-/** What people do. */
-const people: readonly Scenario[] = [
-  scenario('removed', 'The machine is stopped, and a person removes the fence or our taint.', {
-    stops: 1,
-    removals: 1,
-  }),
-  scenario('record-removed', "The machine is stopped and started again, and the kubelet removes the Node's record.", {
-    stops: 1,
-    starts: 1,
-    recordRemovals: 1,
-  }),
-  scenario('pause', 'The machine is stopped, and a person pauses Cloudfence and ends the pause.', {
-    stops: 1,
-    pauses: 1,
-  }),
-  scenario('opt-out', 'The machine is stopped, and a person opts the Node out.', { stops: 1, optOuts: 1 }),
-  scenario(
-    'left-marked-and-opted-out',
-    'A run died right after the mark, and a person opted the Node out. The machine is started and stopped again.',
-    { starts: 1, stops: 1 },
-    {
-      from: 'mark',
-      but: ({ node }) => ({
-        node: node && { ...node, labels: { ...node.labels, [OPT_OUT_LABEL]: 'by-hand' } },
-        optedOut: 0,
-      }),
-    },
-  ),
-  scenario('foreign-taint', 'The machine is stopped, and a person sets the out-of-service taint, too.', {
-    stops: 1,
-    foreignTaints: 1,
-  }),
-  scenario('cap', 'The machine is stopped while the cap is reached.', { stops: 1 }, { but: { cap: 'reached' } }),
-];
-
 /** Another machine runs under the name of the Node, and a hint about the former machine comes late. */
 const reusedNodes: readonly Scenario[] = [
   scenario(
@@ -190,6 +157,18 @@ const leftFences: readonly Scenario[] = [
     'A run died right after the mark. The machine is started and stopped again.',
     { starts: 1, stops: 1 },
     { from: 'mark' },
+  ),
+  scenario(
+    'left-marked-and-stopping',
+    'A run died right after the mark. The machine was started before another run looked, and is being stopped.',
+    {},
+    {
+      from: 'mark',
+      but: ({ machine }) => ({
+        machine: { ...machine, power: 'stopping', boot: 2, kernel: 2, started: assumed.bootToMount + 1 },
+        swept: false,
+      }),
+    },
   ),
   scenario(
     'left-parked',
@@ -652,6 +631,7 @@ export const scenarios: readonly Scenario[] = [
   ...laterOnClouds,
   ...afterTheMark,
   ...withPolicies,
+  ...imagined,
   ...people,
   ...accepted,
   ...vouched,

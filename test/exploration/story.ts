@@ -3,11 +3,10 @@ import { z } from 'zod';
 import type { Step } from '../../fencing/model/steps.ts';
 import type { PlannedStep } from '../../fencing/rules/view.ts';
 import type { ExploredCloud } from './clouds.ts';
-import { isTaintedByUs } from './facts.ts';
+import { isQuarantined, isTaintedByUs } from './on-node.ts';
 import { type Broken, meanings } from './invariants.ts';
 import { TICK_MS } from './time.ts';
 import { isGone, type World } from './world.ts';
-import { QUARANTINE } from '../../kubernetes/names.ts';
 
 /** A schedule that breaks an invariant, as sentences in a file. */
 
@@ -113,7 +112,7 @@ const nodeInWords = ({ node }: World): string =>
     : [
         `Node of boot ${node.boot} ${node.ready ? 'Ready' : 'NotReady'}`,
         ...(isTaintedByUs(node) ? ['out of service'] : []),
-        ...(node.taints.some(({ key }) => key === QUARANTINE.key) ? ['quarantined'] : []),
+        ...(isQuarantined(node) ? ['quarantined'] : []),
       ].join(', ');
 
 const powerInWords = ({ power, hibernates }: World['machine']): string => {

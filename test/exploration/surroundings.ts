@@ -8,6 +8,7 @@ import {
   TAINT_LABEL,
 } from '../../kubernetes/names.ts';
 import type { Scenario } from './explore.ts';
+import { BY_HAND, isOutOfService, isQuarantined } from './on-node.ts';
 import {
   type Budget,
   detached,
@@ -40,9 +41,6 @@ export interface Event {
 /** Uses up one of the events that may still happen. Null if none is left. */
 export const spend = (world: World, what: keyof Budget): World | null =>
   world.budget[what] > 0 ? { ...world, budget: { ...world.budget, [what]: world.budget[what] - 1 } } : null;
-
-const taintedOut = (node: NodeState | null): boolean =>
-  node?.taints.some(({ key }) => key === OUT_OF_SERVICE.key) ?? false;
 
 /** Returns the world in which the machine starts. For a moment, the cloud may still give its old answer. */
 const started = (before: World, after: World, change: Partial<World['machine']>): World => ({
@@ -264,14 +262,14 @@ const controllers: readonly Event[] = [
   {
     says: 'PodGC removes the other pod, because the Node is out of service',
     happens: (world) =>
-      world.node && !world.node.ready && world.neighbor === 'deleting' && taintedOut(world.node)
+      world.node && !world.node.ready && world.neighbor === 'deleting' && isOutOfService(world.node)
         ? { ...world, neighbor: 'gone' }
         : null,
   },
   {
     says: 'PodGC removes the pod, because the Node is out of service',
     happens: (world) =>
-      world.node && !world.node.ready && world.pod === 'deleting' && taintedOut(world.node)
+      world.node && !world.node.ready && world.pod === 'deleting' && isOutOfService(world.node)
         ? { ...world, pod: 'gone' }
         : null,
   },
@@ -285,7 +283,7 @@ const controllers: readonly Event[] = [
   {
     says: 'attach-detach deletes the VolumeAttachment',
     happens: (world) =>
-      world.attachment === 'attached' && world.pod === 'gone' && (!world.inUse || taintedOut(world.node))
+      world.attachment === 'attached' && world.pod === 'gone' && (!world.inUse || isOutOfService(world.node))
         ? { ...world, attachment: 'deleting' }
         : null,
   },
@@ -327,10 +325,6 @@ const controllers: readonly Event[] = [
 const without = (from: Readonly<Record<string, string>>, keys: readonly string[]): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(from).filter(([key]) => !keys.includes(key)));
 
-const isMarked = (node: NodeState | null): boolean => node?.taints.some(({ key }) => key === QUARANTINE.key) ?? false;
-
-export const BY_HAND = { ...OUT_OF_SERVICE, value: 'by-hand' };
-
 /** Returns the start to which a removal is limited. Null if nobody can know it, because the cloud is asked elsewhere. */
 const startIn = ({ asked, machine: { boot } }: World): number | null => (asked === 'about it' ? boot : null);
 
@@ -346,7 +340,7 @@ const people: readonly Event[] = [
   {
     says: 'a person removes the out-of-service taint',
     happens: (world) => {
-      const after = taintedOut(world.node) ? spend(world, 'removals') : null;
+      const after = isOutOfService(world.node) ? spend(world, 'removals') : null;
       const taints = after?.node?.taints.filter(({ key }) => key !== OUT_OF_SERVICE.key) ?? [];
       return (
         after && {
@@ -371,7 +365,7 @@ const people: readonly Event[] = [
   {
     says: 'a person removes the whole fence',
     happens: (world) => {
-      const after = isMarked(world.node) ? spend(world, 'removals') : null;
+      const after = isQuarantined(world.node) ? spend(world, 'removals') : null;
       return after?.node
         ? {
             ...withNode(after, {
@@ -390,7 +384,7 @@ const people: readonly Event[] = [
  * Returns the world in which a person has just said that the fence on the Node is to end. Null if there is no fence.
  */
 export const afterWord = (world: World): World | null => {
-  const after = isMarked(world.node) ? spend(world, 'accepts') : null;
+  const after = isQuarantined(world.node) ? spend(world, 'accepts') : null;
   return after && { ...after, word: { start: after.machine.boot, laterFence: false } };
 };
 
@@ -405,7 +399,7 @@ const settings: readonly Event[] = [
     says: 'a person sets the out-of-service taint',
     needs: 'somebody',
     happens: (world) => {
-      const isFree = world.machine.power === 'off' && world.node !== null && !taintedOut(world.node);
+      const isFree = world.machine.power === 'off' && world.node !== null && !isOutOfService(world.node);
       const after = isFree ? spend(world, 'foreignTaints') : null;
       return after?.node ? withNode(after, { taints: [...after.node.taints, BY_HAND] }) : null;
     },

@@ -14,7 +14,7 @@ export const NOW: Moment = { wall: Date.parse('2026-01-01T12:00:00.000Z'), mono:
 
 const ticks = (count: number): number => count * TICK_MS;
 
-/** Longer than every time in `shortPatience` but one, and longer than the life of a proof. */
+/** Longer than every time in `shortPatience` but two, and longer than the life of a proof. */
 export const OLDEST_TICKS = 3;
 const OLDEST_MS = ticks(OLDEST_TICKS);
 
@@ -41,7 +41,8 @@ const shortPatience: Readonly<Record<keyof typeof timing, number>> = {
   clocksDiffer: ticks(1),
   personsClock: ticks(1),
   stopping: ticks(2),
-  stoppingNoted: ticks(2),
+  // Longer than every age, so that a run that has noted a stop waits for its end.
+  stoppingNoted: OLDEST_MS + TICK_MS,
   unreachable: ticks(2),
   silence: ticks(2),
   leaseFresh: ticks(2),

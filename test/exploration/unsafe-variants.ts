@@ -505,6 +505,70 @@ export const variants: readonly Variant[] = [
     'removed',
     'removed-stays-removed',
   ),
+  edited(
+    'our taint stays on a machine that runs while a person has paused Cloudfence',
+    'fencing/rules/lift.ts',
+    [
+      '  if (!node?.taints.ours || isAnothers(view, node)) return null;',
+      '  if (!node?.taints.ours || isAnothers(view, node) || view.cluster.surroundings.paused !== null) return null;',
+    ],
+    'left-marked-and-paused',
+    'taint-off-a-running-machine',
+  ),
+  edited(
+    'our taint stays on a machine that is stopping',
+    'fencing/rules/lift.ts',
+    ["'running', 'starting', 'stopping', 'suspended'", "'running', 'starting', 'suspended'"],
+    'left-marked-and-stopping',
+    'taint-off-a-running-machine',
+  ),
+  edited(
+    'a tombstone ends the quarantine',
+    'kubernetes/fence-patch.ts',
+    [
+      '        ...labelAfterFence(node, step.tombstone),\n      ];',
+      '        ...labelAfterFence(node, step.tombstone),\n        ...removeTaintOps(node, QUARANTINE),\n      ];',
+    ],
+    'removed',
+    'release-after-return',
+  ),
+  edited(
+    'our taint is not recognized',
+    'kubernetes/node-facts.ts',
+    ['TAINTED = /^(.+)_in_([0-9a-z]{14})$/', 'TAINTED = /^(.+)_in_([0-9a-z]{15})$/'],
+    'stop',
+    'recovery',
+  ),
+  edited(
+    'an opt-out does not count on a Node with a taint of someone else',
+    'fencing/rules/decide.ts',
+    [
+      'isUnmarked(view) || hasWorkReturned(view) || view.cluster.node === null ? rule(view) : null;',
+      '(isUnmarked(view) && view.cluster.node?.taints.outOfService !== true) || view.cluster.node === null ? rule(view) : null;',
+    ],
+    'foreign-taint-and-opt-out',
+    'opt-out-holds',
+  ),
+  edited(
+    'a dry run acts on an earlier fence',
+    'fencing/loop/next-command.ts',
+    [
+      'if (policy.dryRun || !policy.shadow) return policy.dryRun;',
+      'if (!policy.dryRun && !policy.shadow) return false;',
+    ],
+    'left-marked-and-dry-run',
+    'only-imagines',
+  ),
+  edited(
+    'shadow mode begins fences on Nodes that have an out-of-service taint',
+    'fencing/model/steps.ts',
+    [
+      "    case 'park':\n      return node",
+      "    case 'mark':\n      return !step.addOutOfService;\n    case 'park':\n      return node",
+    ],
+    'shadow-and-foreign-taint',
+    'only-imagines',
+  ),
   together(
     'a release waits neither for another boot, nor for a fresh Lease',
     [

@@ -1,0 +1,51 @@
+import { OPT_OUT_LABEL } from '../../kubernetes/names.ts';
+import type { Scenario } from './explore.ts';
+import { assumed, scenario } from './scenario.ts';
+import { longAgo } from './world.ts';
+
+/** What people do. */
+
+export const people: readonly Scenario[] = [
+  scenario('removed', 'The machine is stopped, and a person removes the fence or our taint.', {
+    stops: 1,
+    removals: 1,
+  }),
+  scenario('record-removed', "The machine is stopped and started again, and the kubelet removes the Node's record.", {
+    stops: 1,
+    starts: 1,
+    recordRemovals: 1,
+  }),
+  scenario('pause', 'The machine is stopped, and a person pauses Cloudfence and ends the pause.', {
+    stops: 1,
+    pauses: 1,
+  }),
+  scenario('opt-out', 'The machine is stopped, and a person opts the Node out.', { stops: 1, optOuts: 1 }),
+  scenario(
+    'left-marked-and-opted-out',
+    'A run died right after the mark, and a person opted the Node out. The machine is started and stopped again.',
+    { starts: 1, stops: 1 },
+    {
+      from: 'mark',
+      but: ({ node }) => ({
+        node: node && { ...node, labels: { ...node.labels, [OPT_OUT_LABEL]: 'by-hand' } },
+        optedOut: 0,
+      }),
+    },
+  ),
+  scenario('foreign-taint', 'The machine is stopped, and a person sets the out-of-service taint, too.', {
+    stops: 1,
+    foreignTaints: 1,
+  }),
+  scenario('cap', 'The machine is stopped while the cap is reached.', { stops: 1 }, { but: { cap: 'reached' } }),
+  scenario(
+    'foreign-taint-and-opt-out',
+    'The machine is stopped, and a person sets the out-of-service taint, too, and opts the Node out.',
+    { stops: 1, foreignTaints: 1, optOuts: 1 },
+  ),
+  scenario(
+    'left-marked-and-paused',
+    'A run died right after the mark, and a person paused Cloudfence. The machine is started, and the pause ends.',
+    { starts: 1 },
+    { from: 'mark', but: { paused: longAgo(assumed) } },
+  ),
+];
