@@ -32,6 +32,14 @@ const beginsToFence =
     if (admitted) report.admitted(machine);
   };
 
+/** Believes that it has recorded the end of its fence. */
+const forgetsTheEnd =
+  (machine: string): Script =>
+  async (cluster, report) => {
+    await beginsToFence(machine)(cluster, report);
+    report.concluded(machine);
+  };
+
 const fencesAnyway =
   (machine: string): Script =>
   async (cluster, report) => {
@@ -161,7 +169,7 @@ const unfinishedIn = ({ entries }: LedgerState): number => entries.filter(({ fin
 
 /** Says when the cap does not hold, and when a place stays empty although a machine waits for one. */
 export const permissionCheckOf = ({ vanished, fencing, places }: CapScenario): Judge => ({
-  always: ({ ledger, admitted }, before) => {
+  always: ({ ledger, admitted, concluded }, before) => {
     const began = admitted.filter((machine) => !before?.admitted.includes(machine));
     const mayBeFinished = new Set([...admitted, ...vanished].map(shortMachine));
     const inProgress = new Set(fencing.map(shortMachine));
@@ -174,6 +182,9 @@ export const permissionCheckOf = ({ vanished, fencing, places }: CapScenario): J
       return 'a fence is finished that never began';
     if (ledger.entries.some((one) => one.finished && isOfThisBoot(one) && inProgress.has(one.machine)))
       return 'a fence is finished that is still in progress';
+    const ended = new Set(concluded.map(shortMachine));
+    if (ledger.entries.some((one) => !one.finished && isOfThisBoot(one) && ended.has(one.machine)))
+      return 'a fence is unfinished whose end is in the ledger';
     return null;
   },
   atTheEnd: ({ ledger }) =>
@@ -197,6 +208,7 @@ export const unsafeScenarios: readonly CapScenario[] = [
   scenario('A process fences although its reservation got no answer.', [fencesAnyway('i-1'), beginsToFence('i-2')], {
     faults: 1,
   }),
+  scenario('A process believes that the end of its fence is in the ledger.', [forgetsTheEnd('i-1')]),
   scenario('A sweep knows only one of two machines that are being fenced.', [beginsToFence('i-1'), sweeps('i-1')], {
     ledger: (now) => ({ entries: [entry('i-2', now - 5 * MINUTE_MS, false)], counted: [] }),
   }),

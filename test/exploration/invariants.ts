@@ -166,8 +166,8 @@ export const restoresFence = (step: Step, { removed, machine }: World, { transit
 const isLong = (age: number | null, assumption: Assumption): boolean => age !== null && age >= longAgo(assumption);
 
 /**
- * Returns whether the step begins a fence: that of another boot, or one that was parked and gets its taint again. A mark
- * that only adds the quarantine to a Node with nothing to free begins none. A power-off begins one.
+ * Returns whether the step begins a fence: that of another boot, or one that was parked and gets its taint again. A
+ * mark that only adds the quarantine to a Node with nothing to free begins none. A power-off begins one.
  */
 const begins = (step: Step, { node }: World): boolean => {
   if (step.do !== 'mark') return step.do === 'power-off';

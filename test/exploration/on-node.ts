@@ -72,8 +72,8 @@ const addedTo = (before: NodeState, after: NodeState): readonly string[] =>
   partsOn(after).filter((part) => !partsOn(before).includes(part));
 
 /**
- * Returns whether a write only removed labels, taints, and the record. If it removed our taint, the label and the record
- * may name the fence of a later stop, so that the quarantine waits for the boot after that.
+ * Returns whether a write only removed labels, taints, and the record. If it removed our taint, the label and the
+ * record may name the fence of a later stop, so that the quarantine waits for the boot after that.
  */
 export const isOnlyRemoved = (before: NodeState, after: NodeState): boolean => {
   const removesTaint = isTaintedByUs(before) && !isTaintedByUs(after);

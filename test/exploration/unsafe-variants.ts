@@ -411,14 +411,17 @@ export const variants: readonly Variant[] = [
   edited(
     'a release with --accept leaves a tombstone although the machine starts',
     'fencing/rules/release.ts',
-    ['hasStarted(view) ? { bootID: ENDED }', "view.machine.power === 'running' ? { bootID: ENDED }"],
+    ['hasFencedBootEnded(view) ? { bootID: ENDED }', "view.machine.power === 'running' ? { bootID: ENDED }"],
     'left-parked-and-accepted',
     'recovery',
   ),
   edited(
     'a release with --accept names the present boot if the record is lost, although the machine has started',
     'fencing/rules/release.ts',
-    ['hasStarted(view) ? { bootID: ENDED }', 'hasStarted(view) && view.cluster.node?.record ? { bootID: ENDED }'],
+    [
+      'hasFencedBootEnded(view) ? { bootID: ENDED }',
+      'hasFencedBootEnded(view) && view.cluster.node?.record ? { bootID: ENDED }',
+    ],
     'left-parked-with-another-phase-and-accepted',
     'recovery',
   ),
