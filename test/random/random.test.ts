@@ -24,7 +24,7 @@ test(`${SCHEDULES} random schedules from seed ${FIRST_SEED} are safe, and end`, 
   expect(counts['admission beside counted fences']).toBeGreaterThan(0);
 });
 
-test(`events alone fence each machine within two minutes, in ${BY_EVENTS} schedules without faults and sweeps`, async () => {
+test(`without faults and sweeps, events alone fence within two minutes (${BY_EVENTS} schedules)`, async () => {
   for (let seed = FIRST_SEED; seed < FIRST_SEED + BY_EVENTS; seed += 1) {
     const { violations, stuck } = await play(eventPlanFor(seed));
     expect({ seed, violations, stuck }).toEqual({ seed, violations: [], stuck: [] });
