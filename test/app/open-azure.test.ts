@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { PermissionDenied, InvalidConfiguration } from '../../fencing/model/errors.ts';
 import { addFault, type InjectedFailure } from '../../sandbox/azure/faults.ts';
@@ -6,16 +6,10 @@ import { openArmServer } from '../../sandbox/azure/arm-server.ts';
 import type { CloudServer } from '../../sandbox/cloud-server.ts';
 import { addMachine } from '../../sandbox/azure/scenario.ts';
 import { openAzure } from '../../providers/azure/plugin/open.ts';
-import { openStandIn } from '../providers/stand-in.ts';
-import { azureWorld, NOW, patient, prefix, subscription } from '../sandbox/azure/azure-world.ts';
-import { base64, kubeconfigOf } from './access-server.ts';
+import { azureWorld, patient, prefix, subscription } from '../sandbox/azure/azure-world.ts';
 
 let armServer: CloudServer | undefined;
-afterEach(() => {
-  vi.useRealTimers();
-  vi.unstubAllEnvs();
-  return armServer?.close();
-});
+afterEach(() => armServer?.close());
 
 const opened = async (mishap?: InjectedFailure) => {
   const world = azureWorld();
@@ -74,28 +68,6 @@ describe('Azure as configured', () => {
   ] as const)('is denied if no credentials are available ($code)', async (mishap) => {
     const { kit } = await opened(mishap);
     await expect(kit.probes[0]?.ask(patient())).rejects.toBeInstanceOf(PermissionDenied);
-  });
-
-  it('renews its token for AKS before it expires', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: NOW });
-    let issued = 0;
-    const identities = await openStandIn(() => {
-      issued += 1;
-      const expires = String(Date.now() / 1_000 + 3_600);
-      return { body: { access_token: `token-${issued}`, expires_on: expires, resource: 'r', token_type: 'Bearer' } };
-    });
-    const cluster = { url: 'https://203.0.113.7', caData: 'PEM' };
-    const value = base64(kubeconfigOf(cluster, { exec: { command: 'kubelogin' } }));
-    const arm = await openStandIn(() => ({ body: { kubeconfigs: [{ value }] } }));
-    vi.stubEnv('AZURE_TOKEN_CREDENTIALS', 'ManagedIdentityCredential');
-    vi.stubEnv('IDENTITY_ENDPOINT', identities.url);
-    vi.stubEnv('IDENTITY_HEADER', 'secret');
-    const { access } = await openAzure({ subscription, endpoint: arm.url });
-    const { token } = await access.managedCluster({ name: 'blue', aks: { resourceGroup: 'rg' } }, patient());
-    expect([await token(), await token()]).toEqual(['token-1', 'token-1']);
-    vi.setSystemTime(NOW + 2 * 3_600_000);
-    expect(await token()).toBe('token-2');
-    await Promise.all([identities.close(), arm.close()]);
   });
 
   it('requires a subscription', async () => {
