@@ -1,5 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { z } from 'zod';
+import type { CloudAccess } from '../../../providers/plugin.ts';
+import { azure } from '../../../providers/azure/plugin/register.ts';
 import { openAzure } from '../../../providers/azure/plugin/open.ts';
 import { CloudfenceError } from '../../../fencing/model/errors.ts';
 import { patient, prefix, subscription } from '../../sandbox/azure/azure-world.ts';
@@ -22,13 +24,28 @@ const lookAt = async (endpoint: string | null): Promise<string> => {
   }
 };
 
-const twoTokens = async (): Promise<string> => {
-  const { access } = await openAzure({ subscription, endpoint: arm });
+const twoTokens = async (access: CloudAccess): Promise<string> => {
   const { token } = await access.managedCluster(aks, patient());
   return `${await token()} ${await token()}`;
 };
 
-for (const ask of [() => lookAt(null), () => lookAt('https://management.chinacloudapi.cn'), twoTokens])
+/** For a cluster on Azure whose machines are in another cloud. */
+const ofPlugin = (): Promise<CloudAccess> => {
+  const variables = new Map([['CLOUDFENCE_AZURE_ENDPOINT', arm]]);
+  return azure.access({
+    account: subscription,
+    region: null,
+    territories: [],
+    variable: (name) => variables.get(name) ?? null,
+  });
+};
+
+for (const ask of [
+  () => lookAt(null),
+  () => lookAt('https://management.chinacloudapi.cn'),
+  async () => twoTokens((await openAzure({ subscription, endpoint: arm })).access),
+  async () => twoTokens(await ofPlugin()),
+])
   // A thread of this process has no origin.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
   parentPort?.postMessage(await ask());

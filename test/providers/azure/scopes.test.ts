@@ -104,6 +104,7 @@ it('the identity of the environment gets tokens for ARM of each cloud, and new o
     ['PermissionDenied', 'https://management.azure.com'],
     ['PermissionDenied', CHINA],
     ['token-1 token-2', AKS],
+    ['token-1 token-2', AKS],
   ]);
   await Promise.all([identities.close(), arm.close()]);
 });
