@@ -63,8 +63,11 @@ const heapOf = () => {
   return { add: up, next, peek: () => heap[0], clear: () => void (heap.length = 0) };
 };
 
-/** Resolves once nothing is left to do that needs no event. */
-const drained = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+/**
+ * Resolves once nothing is left to do that needs no event. Shipped code may itself wait for the next immediate, as a
+ * detach on Azure does, so one is not enough.
+ */
+const drained = (): Promise<void> => new Promise((resolve) => void setImmediate(() => void setImmediate(resolve)));
 
 export const createEngine = (): Engine => {
   const queue = heapOf();

@@ -3,7 +3,6 @@ import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import {
   FENCED_LABEL,
-  OPT_OUT_LABEL,
   OUT_OF_SERVICE,
   QUARANTINE,
   RECORD_ANNOTATION,
@@ -84,5 +83,3 @@ export const foreignOn = (node: V1Node): string => {
     .map(({ key, effect, value = '' }) => `${key}=${value}:${effect}`);
   return JSON.stringify([others(node.metadata?.labels), others(node.metadata?.annotations), taints, node.status]);
 };
-
-export const isOptedOut = ({ metadata }: V1Node): boolean => metadata?.labels?.[OPT_OUT_LABEL] !== undefined;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { plainPlanFor, planFor, tamperedPlanFor, watchedPlanFor, type Plan } from './plan.ts';
+import { partedPlanFor, plainPlanFor, planFor, tamperedPlanFor, watchedPlanFor, type Plan } from './plan.ts';
 import { failureOf } from './shrink.ts';
 import { play } from './simulation.ts';
 
@@ -135,7 +135,7 @@ test('the record of a later fence that a kubelet removes ends no fence (seed 910
 test.each([940_013_411, 940_131_077, 940_167_786, 950_009_418, 960_013_105, 980_112_437])(
   'a mark does not restore what a person has removed since the read (seed %i)',
   async (seed) => {
-    expect(failureOf(await play(planFor(seed)))).toBeNull();
+    expect(failureOf(await play(partedPlanFor(seed)))).toBeNull();
   },
 );
 
@@ -144,7 +144,7 @@ test.each([940_013_411, 940_131_077, 940_167_786, 950_009_418, 960_013_105, 980_
 test.each([960_002_945, 960_004_980, 960_011_497, 960_017_999])(
   'our taint does not stay because a person removed the label of the fence (seed %i)',
   async (seed) => {
-    expect(failureOf(await play(planFor(seed)))).toBeNull();
+    expect(failureOf(await play(partedPlanFor(seed)))).toBeNull();
   },
 );
 
@@ -153,16 +153,21 @@ test.each([960_002_945, 960_004_980, 960_011_497, 960_017_999])(
 test.each([940_093_528, 940_161_454, 950_030_056, 1_000_173_025])(
   'a person’s statement is not about a later boot (seed %i)',
   async (seed) => {
-    expect(failureOf(await play(planFor(seed)))).toBeNull();
+    expect(failureOf(await play(partedPlanFor(seed)))).toBeNull();
   },
 );
 
 // Another Node of the zone was fenced, and its machine had come back, so its kubelet renewed its Lease.
 test('a fenced Node that is not silent shows that its zone works (seed 1000109675)', async () => {
-  expect(failureOf(await play(planFor(1_000_109_675)))).toBeNull();
+  expect(failureOf(await play(partedPlanFor(1_000_109_675)))).toBeNull();
 });
 
 // The kubelet reached the API server again while the power-off was on its way to the cloud.
 test('a kubelet may return after the last read before a power-off (seed 570950)', async () => {
-  expect(failureOf(await play(planFor(570_950)))).toBeNull();
+  expect(failureOf(await play(partedPlanFor(570_950)))).toBeNull();
+});
+
+// Azure detaches all disks of a machine in one call. The simulation let the permits end before that call began.
+test('two disks leave an Azure VM without the CSI attacher (seed 650197)', async () => {
+  expect(failureOf(await play(planFor(650_197)))).toBeNull();
 });

@@ -67,10 +67,13 @@ interface Surroundings {
   readonly fleet: Fleet;
   readonly workloads: readonly Workload[];
   readonly cloudControllerDeletes: boolean;
+  /** The Nodes that run the control plane. */
+  readonly controlPlane: readonly string[];
 }
 
 const NAMESPACE = 'default';
 const GKE_INSTANCE_ID = 'container.googleapis.com/instance_id';
+const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
 const UNREACHABLE = 'node.kubernetes.io/unreachable';
 const ATTACHER_FINALIZER = 'external-attacher/simulated';
 
@@ -110,6 +113,7 @@ export const createKubernetes = ({
   fleet,
   workloads,
   cloudControllerDeletes,
+  controlPlane,
 }: Surroundings): Cluster => {
   let attacherWorks = true;
   const pending = new Set<Controller>();
@@ -187,7 +191,11 @@ export const createKubernetes = ({
   const nodeOf = (machine: Machine): V1Node => ({
     metadata: {
       name: machine.node,
-      labels: { [ZONE_LABEL]: machine.zone, 'kubernetes.io/hostname': machine.node },
+      labels: {
+        [ZONE_LABEL]: machine.zone,
+        'kubernetes.io/hostname': machine.node,
+        ...(controlPlane.includes(machine.node) && { [CONTROL_PLANE]: '' }),
+      },
       annotations: {
         [CSI_NODE_IDS]: JSON.stringify({ [driverOf(machine.cloud)]: nodeIdOf(machine) }),
         ...(machine.cloud === 'gcp' && { [GKE_INSTANCE_ID]: numericIdOf(machine) }),

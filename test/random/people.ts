@@ -1,7 +1,6 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import {
   FENCED_LABEL,
-  OPT_OUT_LABEL,
   OUT_OF_SERVICE,
   PAUSE_KEY,
   QUARANTINE,
@@ -16,6 +15,7 @@ import type { Install } from './install.ts';
 import type { Engine } from './engine.ts';
 import { type Cluster, podKey } from './kubernetes.ts';
 import { isOff, type Machine } from './machines.ts';
+import type { OptOutBy } from './opt-outs.ts';
 import type { OtherVersion } from './other-versions.ts';
 import { isOurTaint, oursOn } from './fence-on-node.ts';
 import type { Safety } from './safety.ts';
@@ -77,16 +77,9 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     });
     safety.notePause(paused);
   };
-  const setOptOut = (at: number, out: boolean): boolean => {
+  const setOptOut = (at: number, by: OptOutBy | null): boolean => {
     const node = nodeAt(at);
-    if (!node) return false;
-    const { [OPT_OUT_LABEL]: _before, ...labels } = node.metadata?.labels ?? {};
-    cluster.objects.nodes.put(nameOf(node), {
-      ...node,
-      metadata: { ...node.metadata, labels: out ? { ...labels, [OPT_OUT_LABEL]: 'mine' } : labels },
-    });
-    safety.noteOptOut(node, out);
-    return true;
+    return node !== undefined && safety.optOuts.set(node, by);
   };
   const removeTaint = (at: number): boolean => {
     const node = nodeAt(at);

@@ -1,6 +1,7 @@
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { type SeededRandom, seededRandom } from './seeded-random.ts';
 import type { CloudName } from './machines.ts';
+import type { OptOutBy } from './opt-outs.ts';
 import type { PartOfFence } from './people.ts';
 import type { Assumption, CallFault, Service, FaultPeriod } from './network.ts';
 
@@ -33,7 +34,9 @@ export type PlannedEvent =
   | { readonly do: 'change-record'; readonly machine: number; readonly choice: number; readonly within: number }
   | { readonly do: 'bind-pod' | 'dry-run'; readonly machine: number }
   | { readonly do: 'hold-pod'; readonly machine: number; readonly ms: number }
-  | { readonly do: 'opt-out' | 'opt-in'; readonly machine: number }
+  /** `by`: how the Node is opted out, if not by its label. */
+  | { readonly do: 'opt-out'; readonly machine: number; readonly by?: OptOutBy }
+  | { readonly do: 'opt-in'; readonly machine: number }
   | {
       readonly do:
         | 'pause'
@@ -60,6 +63,8 @@ export interface Plan {
   readonly mayHibernate: readonly boolean[];
   /** How many databases the machines have together, each with a disk. */
   readonly databases: number;
+  /** The Nodes that run the control plane. */
+  readonly controlPlane: readonly string[];
   /** Pods without a disk. */
   readonly stateless: number;
   readonly policy: Policy;
@@ -70,6 +75,8 @@ export interface Plan {
   /** The share of stops after which the last renewal of the Lease arrives late. */
   readonly lateRenewals: number;
   readonly cloudControllerDeletes: boolean;
+  /** Whether the CSI attacher stays down after the faults, until Cloudfence has freed the disks without it. */
+  readonly attacherStaysDown: boolean;
   /** The share of the events of the clouds that never arrive, and the share that arrive twice. */
   readonly lostEvents: number;
   readonly doubledEvents: number;
@@ -206,6 +213,7 @@ export const plainPlanFor = (seed: number): Plan => {
     clouds,
     mayHibernate,
     databases: random.between(1, Math.max(1, Math.ceil(machines * 0.8))),
+    controlPlane: [],
     stateless: random.between(0, 2),
     policy: policyOf(random),
     assumption: assumptionOf(random),
@@ -213,6 +221,7 @@ export const plainPlanFor = (seed: number): Plan => {
     worseClocks: 1,
     lateRenewals: 0,
     cloudControllerDeletes: random.chance(0.3),
+    attacherStaysDown: false,
     lostEvents: random.oneOf([0, 0.3, 1]),
     doubledEvents: random.oneOf([0, 0.3]),
     sweepEvery: 5 * MINUTE,
@@ -288,8 +297,26 @@ const interference = (
 
 const PARTS: readonly PartOfFence[] = ['remove-label', 'remove-seal', 'remove-taint-label', 'remove-quarantine'];
 
-/** The plan of a seed. In every sixth, a person removes one part of a fence. */
+/**
+ * The plan of a seed. In every tenth, the CSI attacher goes down during the incidents and stays down, as if its pod was
+ * on the dead machine. Every tenth machine runs the control plane. People opt out by labels and annotations.
+ */
 export const planFor = (seed: number): Plan => {
+  const plan = partedPlanFor(seed);
+  const random = seededRandom(seed, 'attacher');
+  const opts = seededRandom(seed, 'opt-outs');
+  const happenings = plan.happenings.map((what) =>
+    what.do === 'opt-out' ? { ...what, by: opts.oneOf<OptOutBy>(['label', 'annotation', 'pod']) } : what,
+  );
+  const controlPlane = plan.clouds.flatMap((_, at) => (opts.chance(0.1) ? [`node-${at}`] : []));
+  const varied = { ...plan, happenings, controlPlane };
+  if (plan.policy.detach === 'never' || random.chance(9 / 10)) return varied;
+  const down: Planned = { at: plan.happenings[0]?.at ?? BEGINS_AT, do: 'attacher-down' };
+  return { ...withMore(varied, [down]), attacherStaysDown: true };
+};
+
+/** In every sixth plan, a person removes one part of a fence. */
+export const partedPlanFor = (seed: number): Plan => {
   const plan = imaginedPlanFor(seed);
   const random = seededRandom(seed, 'parts');
   if (random.chance(5 / 6)) return plan;

@@ -6,9 +6,10 @@ import { shortMachine } from '../../kubernetes/ledger-text.ts';
 import { LEDGER, NUDGE_ANNOTATION, QUARANTINE } from '../../kubernetes/names.ts';
 import { nodeFacts } from '../../kubernetes/node-facts.ts';
 import { hasTaintKey, keyIn, nameOf, uidOf } from './cluster-objects.ts';
-import { fencesOn, isOptedOut, isQuarantined, oursOn } from './fence-on-node.ts';
+import { fencesOn, isQuarantined, oursOn } from './fence-on-node.ts';
 import type { Interference } from './interference.ts';
 import type { Cluster } from './kubernetes.ts';
+import type { OptOuts } from './opt-outs.ts';
 import { type Fleet, isGone, isOff, isUnknown, type Machine } from './machines.ts';
 
 /**
@@ -21,6 +22,7 @@ interface World {
   readonly fleet: Fleet;
   readonly policy: Policy;
   readonly interference: Interference;
+  readonly optOuts: OptOuts;
   /** Why the latest run about a machine refused, if it refused. */
   readonly refusals: ReadonlyMap<MachineId, string>;
 }
@@ -40,9 +42,9 @@ const hasTombstoneOfShownBoot = (machine: Machine, node: V1Node): boolean => {
 };
 
 /** A person who opts a Node out, or who removes a fence, decides about this boot. */
-const isLeftToPerson = (node: V1Node, { policy, interference }: World): boolean =>
+const isLeftToPerson = (node: V1Node, { optOuts, interference }: World): boolean =>
   interference.hasPresentTombstone(node) ||
-  (isOptedOut(node) && policy.optOut !== 'none') ||
+  optOuts.sinceOn(node) !== null ||
   interference.removalOn(node) !== undefined;
 
 const attachmentsOf = (machine: Machine, { cluster: { objects, machineOfAttachment } }: World) =>
@@ -207,6 +209,17 @@ const openEntries = (world: World): readonly string[] => {
       : [];
   });
 };
+
+/**
+ * Returns what Cloudfence has not freed without the CSI attacher: the pods and disks of a machine that is off. The
+ * attachments stay, because only the attacher removes its finalizer from them.
+ */
+export const heldWithoutAttacher = (world: World): readonly string[] =>
+  world.fleet.machines.filter(isOff).flatMap((machine) => {
+    const isHeld = lacksWhenOff(machine, world).length > 0;
+    const held = heldBy(machine, world).filter((one) => !one.startsWith('attachment'));
+    return isHeld && held.length > 0 ? [`${machine.name} still holds ${held.join(', ')} without the attacher`] : [];
+  });
 
 /** Returns what is still missing, in words. */
 export const lacksOf = (world: World): readonly string[] => [

@@ -16,6 +16,7 @@ import { type Disk, endedBootOf, isGone, isOff, type Machine, mayWrite, offSince
 import { type EndedSweep, FUNCTION_LASTS_MS } from './install.ts';
 import { isImagined, type Mandate } from './mandates.ts';
 import type { Assumption } from './network.ts';
+import { createOptOuts, type OptOuts } from './opt-outs.ts';
 import { createPowerOffs } from './power-offs.ts';
 import { createReturns } from './returns.ts';
 import { EPOCH } from './process.ts';
@@ -73,7 +74,7 @@ export interface Safety {
   /** A sweep has ended that nothing disturbed: all its calls were answered, and its process was not frozen. */
   readonly onSweep: (sweep: Pick<EndedSweep, 'began' | 'ended'>) => void;
   readonly notePause: (paused: boolean) => void;
-  readonly noteOptOut: (node: V1Node, out: boolean) => void;
+  readonly optOuts: OptOuts;
   /** The cap has admitted the fence of the machine. The fence counts from then on, whenever its mark is written. */
   readonly noteAdmission: (machine: MachineId) => void;
   readonly noteNodes: (count: number) => void;
@@ -134,8 +135,7 @@ export const createSafety = ({
   const counted = new Map<MachineId, number>();
   let pausedSince: number | null = null;
   let mostNodes = 0;
-  /** By the uid of the Node. A later Node with the same name is not opted out. */
-  const optedOutSince = new Map<string, number>();
+  const optOuts = createOptOuts({ now, cluster, policy });
   /** By the uid of the Node: when the sweep ended that first left our taint on a machine that runs. */
   const suspectedAt = new Map<string, { readonly boot: number; readonly at: number }>();
   /** By disk: the machine that it left last. */
@@ -204,8 +204,8 @@ export const createSafety = ({
     begun.splice(0, begun.length, ...recent, { at: claimedAt(machine.id), machine: machine.id });
   };
   const notOptedOut = (node: V1Node, what: string): void => {
-    const since = optedOutSince.get(uidOf(node));
-    if (since !== undefined && policy.optOut !== 'none' && now() - since > READ_LASTS_MS)
+    const since = optOuts.sinceOn(node);
+    if (since !== null && now() - since > READ_LASTS_MS)
       fail('opt-out', `${what} takes effect although the Node has been opted out for ${now() - since} ms`);
   };
   /** A mark for the boot whose fence is on the Node, or is no longer named there, continues that fence. */
@@ -363,6 +363,7 @@ export const createSafety = ({
   return {
     violations,
     interference,
+    optOuts,
     onWrite,
     onMessage: ({ machine, dryRun }) => {
       if (!dryRun && isImagined(mandate(), machine)) fail('dry-run', `a dry run asks for a run about ${machine}`);
@@ -393,10 +394,6 @@ export const createSafety = ({
       }
     },
     notePause: (paused) => void (pausedSince = paused ? (pausedSince ?? now()) : null),
-    noteOptOut: (node, out) => {
-      if (out) optedOutSince.set(uidOf(node), optedOutSince.get(uidOf(node)) ?? now());
-      else optedOutSince.delete(uidOf(node));
-    },
     noteAdmission: (machine) => {
       counted.set(machine, now());
       const before = admitted.get(machine) ?? -Infinity;

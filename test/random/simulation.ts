@@ -18,7 +18,7 @@ import { happeningInWords } from './story.ts';
 import type { Plan, Planned } from './plan.ts';
 import type { Process } from './process.ts';
 import { peopleAt } from './people.ts';
-import { countNudges, lacksOf, toLookAt } from './recovery.ts';
+import { countNudges, heldWithoutAttacher, lacksOf, toLookAt } from './recovery.ts';
 import { createSafety, type Safety, type Violation } from './safety.ts';
 
 /**
@@ -156,6 +156,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     fleet,
     workloads: [...databases, ...stateless, ...agents],
     cloudControllerDeletes: plan.cloudControllerDeletes,
+    controlPlane: plan.controlPlane,
   });
   const safety: Safety = createSafety({
     now: engine.now,
@@ -395,9 +396,9 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
         install.setShadow(what.do === 'shadow');
         return true;
       case 'opt-out':
-        return people.setOptOut(what.machine, true);
+        return people.setOptOut(what.machine, what.by ?? 'label');
       case 'opt-in':
-        return people.setOptOut(what.machine, false);
+        return people.setOptOut(what.machine, null);
       case 'pause':
       case 'unpause':
         people.setPause(what.do === 'pause');
@@ -428,7 +429,14 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     }
   };
 
-  const recovering = { cluster, fleet, policy: plan.policy, interference: safety.interference, refusals };
+  const recovering = {
+    cluster,
+    fleet,
+    policy: plan.policy,
+    interference: safety.interference,
+    optOuts: safety.optOuts,
+    refusals,
+  };
   const lacks = (): readonly string[] => [
     ...lacksOf(recovering),
     ...(install.waiting().length > 0 ? [`${install.waiting().length} messages wait`] : []),
@@ -439,7 +447,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     people.setPause(false);
     install.setShadow(false);
     people.letPodsGo();
-    cluster.setAttacher(true);
+    cluster.setAttacher(!plan.attacherStaysDown);
     for (const machine of fleet.machines) fleet.reconnect(machine);
   };
 
@@ -479,20 +487,30 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
   const isBroken = (): boolean => safety.violations.length > 0;
   await engine.run(plan.until, isBroken);
   tell('faults cease');
-  let stuck = lacksOf(recovering);
-  if (!plan.byEvents) stuck = ['nothing was looked at'];
-  if (!isBroken()) heal();
-  let sweeps = 0;
-  while (!plan.byEvents && !isBroken() && stuck.length > 0 && sweeps < MOST_HEALTHY_SWEEPS) {
-    sweeps += 1;
-    install.sweepNow();
-    await engine.run(engine.now() + HEALTHY_SWEEP_EVERY, isBroken);
-    stuck = lacks();
-    if (sweeps === SWEEPS_BEFORE_A_PERSON_LOOKS)
-      for (const machine of toLookAt(recovering))
-        if (people.deleteNode(current.indexOf(machine)))
-          tell(`a person looks at ${machine.name}, and deletes its Node`);
-  }
+  const letPersonLook = (): void => {
+    for (const machine of toLookAt(recovering))
+      if (people.deleteNode(current.indexOf(machine))) tell(`a person looks at ${machine.name}, and deletes its Node`);
+  };
+  /** Sweeps until nothing is missing. Returns what is still missing after 80 minutes. */
+  const sweepUntilNone = async (missing: () => readonly string[]): Promise<readonly string[]> => {
+    let found: readonly string[] = ['nothing was looked at'];
+    for (let sweeps = 1; !isBroken() && found.length > 0 && sweeps <= MOST_HEALTHY_SWEEPS; sweeps += 1) {
+      install.sweepNow();
+      await engine.run(engine.now() + HEALTHY_SWEEP_EVERY, isBroken);
+      found = missing();
+      if (sweeps === SWEEPS_BEFORE_A_PERSON_LOOKS) letPersonLook();
+    }
+    return found;
+  };
+  const recover = async (): Promise<readonly string[]> => {
+    if (isBroken()) return [];
+    heal();
+    const held = plan.attacherStaysDown ? await sweepUntilNone(() => heldWithoutAttacher(recovering)) : [];
+    if (held.length > 0) return held;
+    cluster.setAttacher(true);
+    return sweepUntilNone(lacks);
+  };
+  const stuck = plan.byEvents ? lacksOf(recovering) : await recover();
   if (countNudges(cluster) > 0) count('left over: a nudge');
   engine.stop();
   install.stop();

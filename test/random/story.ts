@@ -90,7 +90,7 @@ export const happeningInWords = (what: Planned, name: string): string => {
     case 'accept':
       return `a person ends the fence of ${name} with \`release --accept\``;
     case 'opt-out':
-      return `a person opts the Node of ${name} out`;
+      return `a person opts the Node of ${name} out, by ${what.by ?? 'label'}`;
     case 'opt-in':
       return `a person removes the opt-out of ${name}`;
     case 'pause':
