@@ -1,6 +1,7 @@
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { RECORD_ANNOTATION } from '../../kubernetes/names.ts';
 import type { Scenario } from './explore.ts';
+import { labelOn } from './on-node.ts';
 import { acceptsVouching, scenario } from './scenario.ts';
 import type { Budget, World } from './world.ts';
 
@@ -17,7 +18,7 @@ const changed =
     const record: Fields = JSON.parse(node?.annotations[RECORD_ANNOTATION] ?? '{}');
     const text = JSON.stringify({ ...record, ...change(record) });
     const annotations = { ...node?.annotations, [RECORD_ANNOTATION]: text };
-    return { ...rest, recordRemoved: true, node: node && { ...node, annotations } };
+    return { ...rest, recordRemoved: node && labelOn(node), node: node && { ...node, annotations } };
   };
 
 const elsewhere = { asked: 'elsewhere' } as const;

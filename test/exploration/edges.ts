@@ -157,7 +157,7 @@ const answerEdges = ({ scenario, worlds, runs, answers }: Numbers) => {
     swept(world, sweep, () => {
       const before = worlds.valueOf(world);
       const after = sweptBy(before, sweeps.valueOf(sweep), scenario);
-      return { world: worlds.numberOf(after), breaks: brokenIn(before, after) };
+      return { world: worlds.numberOf(after), breaks: brokenIn(before, after, scenario) };
     });
   return (world: number, number: number): readonly RunEdge[] =>
     asked(number, () => {

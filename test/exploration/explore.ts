@@ -53,7 +53,7 @@ export const worldLater = (world: World, assumption: Assumption): World => {
 export const changesOf = (world: World, scenario: Scenario): readonly Change[] =>
   events.flatMap(({ says, happens }) => {
     const after = happens(world, scenario);
-    return after ? [{ says, world: after, breaks: brokenIn(world, after) }] : [];
+    return after ? [{ says, world: after, breaks: brokenIn(world, after, scenario) }] : [];
   });
 
 /** What a run may read next. The world has an influence on that only through the answer. */
@@ -301,16 +301,25 @@ const endsOnWord = (step: Step, world: World, scenario: Scenario): boolean =>
   step.record.generation === generationIn(world, scenario);
 
 /**
+ * A tombstone tells every run about a fence that was removed without a trace. Without a tombstone, nobody knows that of
+ * a machine that runs again.
+ */
+const afterTombstone = (isSet: boolean, effect: World): World => {
+  const { node, removed } = effect;
+  if (!isSet) return isUp(effect) || effect.machine.power === 'starting' ? { ...effect, removed: null } : effect;
+  return node && removed?.boot === null ? { ...effect, removed: { ...removed, boot: node.boot, age: 0 } } : effect;
+};
+
+/**
  * The mark starts the time again within which a sweep has to look. A taint that a person removed just before Cloudfence
  * lifted it counts as lifted. A fence that a person ended with `release --accept` counts as removed, as if the person
- * had removed its taints. A tombstone tells every run about a fence that was removed without a trace.
+ * had removed its taints.
  */
 const afterStep = (step: Step, effect: World, scenario: Scenario): World => {
   if (step.do === 'mark') return afterMark(effect);
   if (effect.node && endsOnWord(step, effect, scenario))
     return { ...effect, removed: { boot: effect.node.boot, start: effect.machine.boot, age: 0 } };
-  if (step.do === 'set-tombstone' && step.tombstone && effect.node && effect.removed?.boot === null)
-    return { ...effect, removed: { ...effect.removed, boot: effect.node.boot, age: 0 } };
+  if (step.do === 'set-tombstone') return afterTombstone(step.tombstone !== null, effect);
   return step.do === 'lift-out-of-service' ? { ...effect, removed: null } : effect;
 };
 
@@ -320,7 +329,9 @@ export const effectOf = (world: World, step: Step, scenario: Scenario): Change |
   if (effect instanceof Refused) return effect;
   const after = afterStep(step, effect, scenario);
   const breaks =
-    brokenBy(step, world, scenario) ?? brokenOnNode(step, world, after, scenario.policy) ?? brokenIn(world, after);
+    brokenBy(step, world, scenario) ??
+    brokenOnNode(step, world, after, scenario.policy) ??
+    brokenIn(world, after, scenario);
   return { says: `the call of ${RUN} takes effect: ${stepInWords(step)}`, world: after, breaks };
 };
 

@@ -54,15 +54,31 @@ export const meanings = {
 } as const;
 export type Broken = keyof typeof meanings;
 
+/** What the schedules of a scenario may do. */
+type Limits = Pick<Scenario, 'assumption' | 'policy'>;
+
+/** Returns whether a call that was sent before the latest start of the machine may still take effect. */
+const mayPredateStart = ({ machine }: World, { staleness, transit }: Assumption): boolean =>
+  machine.started < staleness + PROOF_TICKS + transit;
+
 /**
- * Returns whether the disk was taken from the machine while its guest wrote to it. Whoever states that a machine is off
- * whose memory is kept also states that this memory does not write any more.
+ * Returns whether a person has stated, under a policy that accepts it, that the memory of the machine does not write.
  */
-const takenFromWriter = (before: World, after: World): boolean =>
+const isVouchedMemory = ({ vouched, machine }: World, { policy }: Limits): boolean =>
+  policy.vouching === 'accepted' && vouched?.kernel === machine.kernel;
+
+/**
+ * Returns whether the disk begins to go, although a run has seen that the machine has resumed since the statement. What
+ * has begun before continues.
+ */
+const goesAfterReturn = (before: World, after: World): boolean =>
+  before.attachment === 'attached' && after.attachment === 'deleting' && before.swept && !isVouchedFor(before);
+
+/** Returns whether the disk was taken from the machine while its guest wrote to it. */
+const takenFromWriter = (before: World, after: World, limits: Limits): boolean =>
   before.disk === 'here' &&
-  after.disk !== 'here' &&
   before.machine.writes &&
-  before.vouched?.kernel !== before.machine.kernel;
+  (isVouchedMemory(before, limits) ? goesAfterReturn(before, after) : after.disk !== 'here');
 
 const mayRun = ({ machine: { power } }: World): boolean =>
   power === 'running' || power === 'starting' || power === 'stopping';
@@ -75,8 +91,8 @@ const isTaintedAnyway = (world: World): boolean =>
   isTaintedByUs(world.node);
 
 /** Returns which invariant a change of the world breaks, whoever made it. */
-export const brokenIn = (before: World, after: World): Invariant | null => {
-  if (takenFromWriter(before, after)) return 'one-writer';
+export const brokenIn = (before: World, after: World, limits: Limits): Invariant | null => {
+  if (takenFromWriter(before, after, limits)) return 'one-writer';
   return isTaintedAnyway(after) && !isTaintedAnyway(before) ? 'taint-off-a-running-machine' : null;
 };
 
@@ -84,18 +100,16 @@ export const brokenIn = (before: World, after: World): Invariant | null => {
  * The machine may have been started after the proof was read, but no longer ago than the age of the proof. A proof
  * about the former machine of the Node is no proof once the Node shows the boot of another one.
  */
-const isWithoutProof = (world: World, { staleness, transit }: Assumption): boolean =>
+const isWithoutProof = (world: World, assumption: Assumption): boolean =>
   mayRun(world) &&
-  (isAskedOfEarlierNode(world)
-    ? world.node?.boot === world.machine.kernel
-    : world.machine.started >= staleness + PROOF_TICKS + transit);
+  (isAskedOfEarlierNode(world) ? world.node?.boot === world.machine.kernel : !mayPredateStart(world, assumption));
 
 /** The machine may have been started, and hibernated, after the proof was read, within the proof's age. */
-const isWithoutWord = (world: World, { staleness, transit }: Assumption, { vouching }: Policy): boolean =>
+const isWithoutWord = (world: World, assumption: Assumption, { vouching }: Policy): boolean =>
   world.machine.power === 'off' &&
   world.machine.hibernates &&
   world.asked === 'about it' &&
-  world.machine.started >= staleness + PROOF_TICKS + transit &&
+  !mayPredateStart(world, assumption) &&
   !(isVouchedFor(world) && vouching === 'accepted');
 
 /** Steps that destroy something if the machine is not off, or that let others destroy it. */
@@ -236,8 +250,18 @@ const liftsTooEarly = (step: Step, world: World): boolean =>
  * Returns whether the step deletes a pod that the scheduler would place on the same Node again. A call may still be
  * under way when a person takes the quarantine off, or ends the fence.
  */
-const deletesUnmarked = (step: Step, { node, removed, word }: World): boolean =>
-  step.do === 'delete-pod' && node !== null && removed === null && word === null && !isQuarantined(node);
+const deletesUnmarked = (step: Step, world: World, assumption: Assumption): boolean =>
+  step.do === 'delete-pod' &&
+  world.node !== null &&
+  !isQuarantined(world.node) &&
+  ![world.removed, world.word].some((person) => person && isAboutThisStart(person, world, assumption));
+
+/** Returns whether what a person has done applies to the present start of the machine, or to calls that left before. */
+const isAboutThisStart = (
+  { start }: { readonly start: number | null },
+  world: World,
+  assumption: Assumption,
+): boolean => start === null || start === world.machine.boot || mayPredateStart(world, assumption);
 
 /** Returns whether the step is more than shadow mode, or a dry run, takes, whatever it changes on the Node. */
 const isMoreThanImagined = (step: Step, { dryRun, shadow }: Policy): boolean =>
@@ -247,7 +271,7 @@ const isMoreThanImagined = (step: Step, { dryRun, shadow }: Policy): boolean =>
 export const brokenBy = (
   step: Step,
   world: World,
-  { assumption, policy, cloud }: Pick<Scenario, 'assumption' | 'policy' | 'cloud'>,
+  { assumption, policy, cloud }: Limits & Pick<Scenario, 'cloud'>,
 ): Invariant | null => {
   const forbidden = forbiddenBy(step, world, assumption);
   if (forbidden) return forbidden;
@@ -259,7 +283,7 @@ export const brokenBy = (
   if (step.do === 'detach-disk' && !(step.from.machine === cloud.machine && step.disk === cloud.disk))
     return 'own-disk';
   if (isOfAnotherBoot(step, world)) return 'nothing-of-another-boot';
-  if (deletesUnmarked(step, world)) return 'mark-first';
+  if (deletesUnmarked(step, world, assumption)) return 'mark-first';
   if (liftsTooEarly(step, world)) return 'lift-after-start';
   if (releasesTooMuch(step, world)) return 'release-after-return';
   if (step.do === 'delete-node' && policy.deleteNode !== 'always' && isOfLiveMachine(world))

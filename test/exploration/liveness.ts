@@ -4,6 +4,7 @@ import {
   countedIn,
   doesNext,
   effectOf,
+  generationIn,
   newRun,
   questionsOf,
   replyTo,
@@ -16,7 +17,7 @@ import type { Policy } from '../../fencing/model/policy.ts';
 import { bootIdOf } from './facts.ts';
 import { named } from './effects.ts';
 import { acted, begun, callsOf, type RunAt, runLater } from './runs.ts';
-import { isOfFence, isOurs, isQuarantined, isTaintedByUs, recordOn } from './on-node.ts';
+import { isOfFence, isOurs, isQuarantined, isTaintedByUs, labelOn, recordOn } from './on-node.ts';
 import { untilRepeated, withoutDoubles } from './repeats.ts';
 import { withName } from './story.ts';
 import { progress } from './surroundings.ts';
@@ -137,15 +138,20 @@ const ours = ({ node }: World): readonly string[] =>
         ...(isTaintedByUs(node) ? [OUR_TAINT] : []),
       ];
 
+/** Returns whether a kubelet has removed, or changed, the record of the fence on the Node. */
+const isRecordRemoved = ({ recordRemoved }: World, node: NodeState): boolean =>
+  recordRemoved === labelOn(node) && recordOn(node) === null;
+
 /**
  * Returns whether nothing can confirm any more that the machine is gone: its cloud does not know it, although it did
  * when the fence began, and the fence has freed its disk. The Node then stays under quarantine. EC2 knows a terminated
  * machine for a while.
  */
-const mayStay = ({ machine, recordRemoved }: World, node: NodeState): boolean => {
+const mayStay = (world: World, node: NodeState): boolean => {
+  const { machine } = world;
   const record = recordOn(node);
   const isUnknown = machine.power === 'forgotten' || (record !== null && record.cloud !== 'aws');
-  return isUnknown && (record === null ? recordRemoved : record.generation !== null);
+  return isUnknown && (record === null ? isRecordRemoved(world, node) : record.generation !== null);
 };
 
 /**
@@ -154,18 +160,26 @@ const mayStay = ({ machine, recordRemoved }: World, node: NodeState): boolean =>
  * record, a fence waits for a person.
  */
 const leftBehind = (world: World): readonly string[] => {
-  const { node, recordRemoved } = world;
-  const record = node && recordOn(node);
-  const waits = record?.vouched != null && record.bootID === bootIdOf(node ?? { boot: 0 });
-  return waits || (recordRemoved && record === null) ? ours(world).filter((what) => what === OUR_TAINT) : ours(world);
+  const { node } = world;
+  if (!node) return [];
+  const record = recordOn(node);
+  const waits = record?.vouched != null && record.bootID === bootIdOf(node);
+  return waits || isRecordRemoved(world, node) ? ours(world).filter((what) => what === OUR_TAINT) : ours(world);
+};
+
+/** Returns whether a fence of the present boot has begun. An opt-out does not end it. */
+const isUnderway = (node: NodeState, generation: string | null): boolean => {
+  const record = recordOn(node);
+  return record?.phase === 'fencing' && record.bootID === bootIdOf(node) && record.generation === generation;
 };
 
 /**
- * Returns whether a person has the last word. One who opts a Node out has it about this Node, and one who removes a
- * fence about the boot that the Node shows then, or, if the whole fence is gone, about the present start.
+ * Returns whether a person has the last word. One who opts a Node out has it about each later fence, and one who
+ * removes a fence about the boot that the Node shows then, or, if the whole fence is gone, about the present start.
  */
-const isLeftToPerson = ({ removed, optedOut, node, machine }: World): boolean => {
-  if (optedOut !== null) return true;
+const isLeftToPerson = (world: World, scenario: Scenario): boolean => {
+  const { removed, optedOut, node, machine } = world;
+  if (optedOut !== null) return !node || !isUnderway(node, generationIn(world, scenario));
   if (removed === null) return false;
   const isOfPresentStart = removed.start === null || removed.start === machine.boot;
   return isOfPresentStart && (node === null || removed.boot === null || removed.boot === node.boot);
@@ -182,8 +196,8 @@ const isLeftAlone = (world: World, { dryRun, shadow }: Policy): boolean =>
 const isDetached = ({ attachment, disk }: World): boolean => attachment === 'gone' && disk !== 'here';
 
 /** Returns what is still missing in a world that has recovered, or null. */
-const missingIn = (world: World, policy: Policy): string | null => {
-  if (isLeftAlone(world, policy)) return null;
+const missingIn = (world: World, scenario: Scenario): string | null => {
+  if (isLeftAlone(world, scenario.policy)) return null;
   const { node, machine, pod, neighbor, attachment, disk } = world;
   // If no cloud knows the machine, nothing proves that it runs, or that it is off.
   const isKnown = world.asked === 'about it';
@@ -192,7 +206,7 @@ const missingIn = (world: World, policy: Policy): string | null => {
     return left.length > 0 ? `the machine runs, and its Node still has ${left.join(', ')}` : null;
   }
   if (node && isTaintedByUs(node)) return `${OUR_TAINT} stays although everything is free`;
-  if (isLeftToPerson(world)) return null;
+  if (isLeftToPerson(world, scenario)) return null;
   // Nothing proves that a machine is off if its memory is kept.
   if (machine.hibernates || !isKnown) return null;
   if (node && isOfFence(node) && !isQuarantined(node)) return 'the machine is off, and its Node is not in quarantine';
@@ -229,7 +243,7 @@ export const recoveryJudge = (scenario: Scenario) => {
     const says = [...withoutDoubles(settled.says)];
     for (let runs = 0; runs <= MOST_RUNS; runs += 1) {
       const text = JSON.stringify(world);
-      if (recovered.has(text) || missingIn(world, scenario.policy) === null) {
+      if (recovered.has(text) || missingIn(world, scenario) === null) {
         recovered.add(text);
         for (const before of passed) recovered.add(JSON.stringify(before));
         return null;
@@ -244,6 +258,6 @@ export const recoveryJudge = (scenario: Scenario) => {
       world = after.world;
       if (stands) break;
     }
-    return [...withoutDoubles(says), `${missingIn(world, scenario.policy) ?? ''}, whatever fresh runs do`];
+    return [...withoutDoubles(says), `${missingIn(world, scenario) ?? ''}, whatever fresh runs do`];
   };
 };

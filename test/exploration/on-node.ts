@@ -27,6 +27,9 @@ export const isTaintedByUs = ({ taints }: NodeState): boolean =>
 export const isQuarantined = (node: NodeState | null): boolean =>
   node?.taints.some(({ key }) => key === QUARANTINE.key) ?? false;
 
+/** Returns the label that names the fence of the Node, or an empty text. */
+export const labelOn = ({ labels }: NodeState): string => labels[FENCED_LABEL] ?? '';
+
 /** Returns the record that Cloudfence wrote on the Node, or null if it was removed or changed. */
 export const recordOn = ({ labels, annotations }: NodeState): FenceRecord | null => {
   const text = annotations[RECORD_ANNOTATION] ?? null;
@@ -36,8 +39,8 @@ export const recordOn = ({ labels, annotations }: NodeState): FenceRecord | null
 
 /** Returns whether the Node has a fence. Its label, or its record, says so. A tombstone is no fence. */
 export const isOfFence = (node: NodeState): boolean => {
-  const label = node.labels[FENCED_LABEL];
-  return label === undefined ? recordOn(node) !== null : !label.includes('_removed_');
+  const label = labelOn(node);
+  return label === '' ? recordOn(node) !== null : !label.includes('_removed_');
 };
 
 const foreignIn = (map: Readonly<Record<string, string>>): readonly string[] =>
@@ -77,6 +80,6 @@ const addedTo = (before: NodeState, after: NodeState): readonly string[] =>
  */
 export const isOnlyRemoved = (before: NodeState, after: NodeState): boolean => {
   const removesTaint = isTaintedByUs(before) && !isTaintedByUs(after);
-  const renamed = [`${FENCED_LABEL}=${after.labels[FENCED_LABEL] ?? ''}`, lasting(after)];
+  const renamed = [`${FENCED_LABEL}=${labelOn(after)}`, lasting(after)];
   return addedTo(before, after).every((part) => removesTaint && isOfFence(after) && renamed.includes(part));
 };

@@ -31,6 +31,10 @@ const machines: readonly Scenario[] = [
     stops: 1,
     faults: 1,
   }),
+  scenario('stop-and-renewal', 'The machine is stopped, and its kubelet renews its Lease at any time.', {
+    stops: 1,
+    renewals: 1,
+  }),
   scenario('terminate', 'The machine is stopped and terminated, and its Node is deleted.', {
     stops: 1,
     terminations: 1,

@@ -8,7 +8,7 @@ import {
   TAINT_LABEL,
 } from '../../kubernetes/names.ts';
 import type { Scenario } from './explore.ts';
-import { BY_HAND, isOutOfService, isQuarantined } from './on-node.ts';
+import { BY_HAND, isOutOfService, isQuarantined, labelOn } from './on-node.ts';
 import {
   type Budget,
   detached,
@@ -357,7 +357,7 @@ const people: readonly Event[] = [
       return after?.node
         ? {
             ...withNode(after, { annotations: without(after.node.annotations, [RECORD_ANNOTATION]) }),
-            recordRemoved: true,
+            recordRemoved: labelOn(after.node),
           }
         : null;
     },

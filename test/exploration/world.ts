@@ -115,8 +115,8 @@ export interface World {
     readonly start: number | null;
     readonly age: number;
   } | null;
-  /** Whether the kubelet has removed a record. */
-  readonly recordRemoved: boolean;
+  /** The label of the fence whose record a kubelet has removed or changed, or null. */
+  readonly recordRemoved: string | null;
   /**
    * A person has said that the fence is to end (`release --accept`): in which start of the machine, and whether another
    * fence has begun in a later one.
@@ -310,7 +310,7 @@ export const healthy = (budget: Partial<Budget>): World => ({
   disk: 'here',
   swept: true,
   removed: null,
-  recordRemoved: false,
+  recordRemoved: null,
   word: null,
   vouched: null,
   paused: null,
