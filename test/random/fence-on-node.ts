@@ -1,6 +1,5 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
-import type { Step } from '../../fencing/model/steps.ts';
 import {
   FENCED_LABEL,
   OUT_OF_SERVICE,
@@ -13,19 +12,9 @@ import {
 import { hasTaintKey, taintsOf } from './cluster-objects.ts';
 
 /**
- * What a fence looks like on a Node, and which steps are destructive. The checks read this here, not with the shipped
- * code: otherwise, a fault in the shipped code would hide itself.
+ * What a fence looks like on a Node. The checks read this here, not with the shipped code: otherwise, a fault in the
+ * shipped code would hide itself.
  */
-
-export const DESTRUCTIVE: ReadonlySet<Step['do']> = new Set([
-  'mark',
-  'fail-pod',
-  'delete-pod',
-  'delete-attachment',
-  'delete-node',
-  'detach-disk',
-  'power-off',
-]);
 
 const OURS: ReadonlySet<string> = new Set([FENCED_LABEL, TAINT_LABEL, SEAL_LABEL, STOPPING_LABEL, RECORD_ANNOTATION]);
 
