@@ -6,7 +6,7 @@ import { shortMachine } from '../../kubernetes/ledger-text.ts';
 import { LEDGER, NUDGE_ANNOTATION, QUARANTINE } from '../../kubernetes/names.ts';
 import { nodeFacts } from '../../kubernetes/node-facts.ts';
 import { hasTaintKey, keyIn, nameOf, uidOf } from './cluster-objects.ts';
-import { fencesOn, isQuarantined, oursOn } from './fence-on-node.ts';
+import { fencesOn, isFenced, isQuarantined, oursOn } from './fence-on-node.ts';
 import type { Interference } from './interference.ts';
 import type { Cluster } from './kubernetes.ts';
 import type { OptOuts } from './opt-outs.ts';
@@ -158,6 +158,8 @@ const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
   if (ours.includes('our out-of-service taint'))
     return [`our taint is on the Node of ${machine.name}, which is ${power}`];
   if (node && (isLeftToPerson(node, world) || hasTombstoneOfShownBoot(machine, node))) return [];
+  if (node && isFenced(node) && !isQuarantined(node))
+    return [`the Node of ${machine.name} has a fence without its quarantine`];
   if (hasNoWitness(machine, world) || mayBeAnothers(machine, node, world)) return [];
   if (
     isGone(machine) &&
