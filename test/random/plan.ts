@@ -232,7 +232,7 @@ export const plainPlanFor = (seed: number): Plan => {
   };
 };
 
-/** A plan without faults and without a sweep: one machine is stopped or terminated, and must be fenced in two minutes. */
+/** A plan without faults and sweeps: one machine is stopped or terminated, and must be fenced within two minutes. */
 export const eventPlanFor = (seed: number): Plan => {
   const plan = plainPlanFor(seed);
   const random = seededRandom(seed, 'events alone');
@@ -298,6 +298,31 @@ const interference = (
 const PARTS: readonly PartOfFence[] = ['remove-label', 'remove-seal', 'remove-taint-label', 'remove-quarantine'];
 
 /**
+ * In every tenth plan, the CSI attacher goes down, and a machine that was stopped is started and stopped again soon. So
+ * perhaps no run sees it running while its fence is unfinished.
+ */
+const withBriefReturn = (plan: Plan): Plan => {
+  const random = seededRandom(plan.seed, 'returns');
+  const stop = plan.happenings.find((what) => what.do === 'stop');
+  if (random.chance(9 / 10) || stop?.do !== 'stop') return plan;
+  const { machine, byGuest } = stop;
+  const at = stop.at + stop.takes + random.between(10, 120) * SECOND;
+  const takes = random.oneOf([500, 700 * SECOND]);
+  const stops = [1, 2, 3, 4].map((nth): Planned => ({
+    at: at + nth * 4 * SECOND,
+    do: 'stop',
+    machine,
+    byGuest,
+    takes,
+  }));
+  const more: readonly Planned[] = [{ at: stop.at, do: 'attacher-down' }, { at, do: 'start', machine }, ...stops];
+  return withMore(
+    plan,
+    more.filter((what) => what.at < plan.until),
+  );
+};
+
+/**
  * The plan of a seed. In every tenth, the CSI attacher goes down during the incidents and stays down, as if its pod was
  * on the dead machine. Every tenth machine runs the control plane. People opt out by labels and annotations.
  */
@@ -309,7 +334,7 @@ export const planFor = (seed: number): Plan => {
     what.do === 'opt-out' ? { ...what, by: opts.oneOf<OptOutBy>(['label', 'annotation', 'pod']) } : what,
   );
   const controlPlane = plan.clouds.flatMap((_, at) => (opts.chance(0.1) ? [`node-${at}`] : []));
-  const varied = { ...plan, happenings, controlPlane };
+  const varied = withBriefReturn({ ...plan, happenings, controlPlane });
   if (plan.policy.detach === 'never' || random.chance(9 / 10)) return varied;
   const down: Planned = { at: plan.happenings[0]?.at ?? BEGINS_AT, do: 'attacher-down' };
   return { ...withMore(varied, [down]), attacherStaysDown: true };

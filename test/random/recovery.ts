@@ -158,7 +158,7 @@ const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
   if (ours.includes('our out-of-service taint'))
     return [`our taint is on the Node of ${machine.name}, which is ${power}`];
   if (node && (isLeftToPerson(node, world) || hasTombstoneOfShownBoot(machine, node))) return [];
-  if (node && isFenced(node) && !isQuarantined(node))
+  if (node && isFenced(node) && !isQuarantined(node) && world.interference.changedFor(node) === Infinity)
     return [`the Node of ${machine.name} has a fence without its quarantine`];
   if (hasNoWitness(machine, world) || mayBeAnothers(machine, node, world)) return [];
   if (
