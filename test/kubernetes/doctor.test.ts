@@ -43,6 +43,15 @@ describe('the doctor', () => {
     ]);
   });
 
+  it('counts a permission as missing if the API server does not say that it is allowed', async () => {
+    const review = { kind: 'SelfSubjectAccessReview', apiVersion: 'authorization.k8s.io/v1', spec: {} };
+    const headers = { 'content-type': 'application/json' };
+    const link = transportLink(async () => ({ status: 201, headers, body: JSON.stringify(review) }), FENCE_TOKEN);
+    const connection = openConnection({ name: 'c', link, clock: patientClock() });
+    const permissions = await createDoctor(connection, { unverified: () => false }).permissions(unhurried());
+    expect(new Set(permissions.map(({ allowed }) => allowed))).toEqual(new Set([false]));
+  });
+
   it('names each permission that a diagnosis lacks', async () => {
     const rules = [
       { apiGroups: ['', 'storage.k8s.io', 'coordination.k8s.io'], resources: ['*'], verbs: ['get', 'list'] },

@@ -1,7 +1,12 @@
 import { expect, it } from 'vitest';
 import { Unavailable } from '../../../fencing/model/errors.ts';
 import { missingMachineFacts, unknownMachineFacts } from '../../../providers/aws/power.ts';
-import { lookInTerritories, type Territories, type Territory } from '../../../providers/aws/territories.ts';
+import {
+  cloudOfTerritories,
+  lookInTerritories,
+  type Territories,
+  type Territory,
+} from '../../../providers/aws/territories.ts';
 import { ec2World, cloudOf } from '../../sandbox/ec2/ec2-world.ts';
 
 const MACHINE = 'i-0123456789abcdef0';
@@ -81,4 +86,10 @@ it('a machine that one territory omits is read in the others, and is missing onl
       evidence: { state: 'not in the answer', territories: expect.stringMatching(/^(home, other|other, home)$/) },
     },
   ]);
+});
+
+it('a machine whose territory is not known shares its look with no other, so it delays none', async () => {
+  const world = ec2World();
+  const both = cloudOfTerritories({ name: 'home', cloud: cloudOf(world) }, [other]);
+  expect(both.sharedLookScope?.(MACHINE)).toBeNull();
 });

@@ -2,6 +2,8 @@ import { expect, it } from 'vitest';
 import { computeClients } from '../../../providers/gcp/client.ts';
 import { gcpDrill } from '../../../providers/gcp/drill.ts';
 import { openCloudServer } from '../../../sandbox/cloud-server.ts';
+import { granted } from '../../permits.ts';
+import { openStandIn } from '../stand-in.ts';
 
 /** Reasons against stopping an instance of Compute Engine in a drill, as its API shows them. */
 
@@ -54,3 +56,13 @@ it('a drill on Google Cloud names the permission that is missing', async () =>
   expect(await hazardsOf({}, ['compute.instances.stop'])).toEqual([
     `-: these credentials do not have compute.instances.start on ${MACHINE}`,
   ]));
+
+it('a drill on Google Cloud starts the machine that it has stopped, and no later one with its name', async () => {
+  const server = await openStandIn(() => ({ body: { name: 'operation-1', status: 'RUNNING' } }));
+  const clients = computeClients({ newRequestId: () => '10000000-0000-4000-8000-000000000001', endpoint: server.url });
+  const target = { machine: MACHINE, incarnation: '4711' };
+  await gcpDrill(clients, server.url).start(target, granted, AbortSignal.timeout(10_000));
+  await server.close();
+  const paths = server.asked.map(({ method, url }) => `${method} ${new URL(url, server.url).pathname}`);
+  expect(paths).toEqual([expect.stringMatching(/^POST .*\/zones\/europe-west1-a\/instances\/4711\/start$/)]);
+});

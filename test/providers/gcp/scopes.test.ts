@@ -10,17 +10,21 @@ import { createPublisher } from '../../../providers/gcp/publish.ts';
 import { patient, requestIds } from '../../sandbox/gce/gce-world.ts';
 import { openStandIn, type StandIn } from '../stand-in.ts';
 
-/** With which scope each call asks for its token. Google rejects a call whose token has a smaller one. */
+/** How each call asks for its token. Google rejects a call whose token has a smaller scope. */
 
 let folder: string;
 let tokens: StandIn;
 const scopes: (string | null)[] = [];
+/** If it is set, the service calls it with each request, and never answers. */
+const service: { takes: (() => void) | null } = { takes: null };
 
 /** The token service of workload identity: https://cloud.google.com/iam/docs/reference/sts/rest/v1/TopLevel/token */
 beforeAll(async () => {
   tokens = await openStandIn(({ body }) => {
     scopes.push(new URLSearchParams(String(body)).get('scope'));
-    return { status: 400, body: { error: 'invalid_grant' } };
+    if (service.takes === null) return { status: 400, body: { error: 'invalid_grant' } };
+    service.takes();
+    return new Promise(() => undefined);
   });
   folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-'));
   await writeFile(path.join(folder, 'subject'), 'a token of another issuer');
@@ -37,6 +41,7 @@ beforeEach(() => vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', path.join(folder, 
 afterEach(() => {
   vi.unstubAllEnvs();
   scopes.splice(0);
+  service.takes = null;
 });
 afterAll(() => Promise.all([tokens.close(), rm(folder, { recursive: true })]));
 
@@ -61,3 +66,15 @@ it.each(Object.entries(calls))('a token has the scope %s', async (scope, call) =
   await expect(call()).rejects.toBeInstanceOf(CloudfenceError);
   expect(new Set(scopes)).toEqual(new Set([`https://www.googleapis.com/auth/${scope}`]));
 });
+
+it('a call to the store of incidents ends with its signal, even while it waits for a token', async () => {
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  service.takes = resolve;
+  const enough = new AbortController();
+  const ended = openObjectStore('b', { endpoint })
+    .read('incident', enough.signal)
+    .catch((error: unknown) => error);
+  await asked;
+  enough.abort(new Error('enough'));
+  expect(await ended).toBeInstanceOf(CloudfenceError);
+}, 10_000);
