@@ -49,7 +49,6 @@ export const createReturns = ({ now, cluster, interference, readLasts, fail }: W
     const named = volumes.flatMap(({ attachment }) => cluster.objects.attachments.get(attachment) ?? []);
     const left = named.find(
       (one) =>
-        !isDeleting(one) &&
         (one.metadata?.creationTimestamp?.getTime() ?? Infinity) < begun &&
         !isWanted(one.spec.source.persistentVolumeName ?? '', node),
     );
