@@ -150,12 +150,18 @@ it('a record that gives one volume many names costs five reads, and the volume i
 
 describe('the Node of the pod that uses a volume now', () => {
   /** A volume of a Node that the look is to follow, and the names of the pods that its fence has recorded. */
-  const followed = async (pods: readonly (readonly [namespace: string, name: string])[]) => {
+  const followed = async (
+    pods: readonly (readonly [namespace: string, name: string])[],
+    more: readonly string[] = [],
+  ) => {
     const scene = stage();
     const node = await makeNode(scene, { name: 'node', machine: 'i-1' });
     await makeVolume(scene, 'vol-1', 'data');
     const record = recordFor(node, 'i-1', {
-      volumes: [{ driver: DRIVER, handle: 'vol-1', persistentVolume: 'data', attachment: '' }],
+      volumes: [
+        { driver: DRIVER, handle: 'vol-1', persistentVolume: 'data', attachment: '' },
+        ...more.map((name) => ({ driver: DRIVER, handle: `vol-${name}`, persistentVolume: name, attachment: '' })),
+      ],
       pods: pods.map(([namespace, name]) => ({ namespace, name, uid: `old-${name}` })),
     });
     await scene.admin('PATCH', `${NODES}/node`, {
@@ -166,7 +172,8 @@ describe('the Node of the pod that uses a volume now', () => {
     });
     const next = (node: string) =>
       makeAttachment(scene, attachmentName({ driver: DRIVER, handle: 'vol-1' }, node), node, 'data');
-    const find = () => scene.look('i-1', 'node', { successorsOf: [`${DRIVER}^vol-1`] });
+    const successorsOf = ['1', ...more].map((name) => `${DRIVER}^vol-${name}`);
+    const find = () => scene.look('i-1', 'node', { successorsOf });
     return { ...scene, next, find };
   };
   const byName = (calls: readonly string[]) => calls.filter((call) => /\/namespaces\/[a-z]+\/pods\//.test(call));
@@ -202,6 +209,17 @@ describe('the Node of the pod that uses a volume now', () => {
     await makePod(scene, 'other', usingClaim('other'), { name: 'db-0' });
     await makePod(scene, 'next', usingClaim('data'), { name: 'web' });
     expect((await find()).facts.volumes).toMatchObject([{ successor: { uid } }]);
+  });
+
+  it('is found for each of several volumes, on whichever page of the list the pod is', async () => {
+    const { next, find, ...scene } = await followed([], ['more']);
+    await makeVolume(scene, 'vol-more', 'more');
+    await makePod(scene, 'next', usingClaim('more'), { name: 'a-first' });
+    for (let pod = 0; pod < 500; pod += 1) await makePod(scene, 'next', {}, { name: `b-${pod}` });
+    await makePod(scene, 'next', usingClaim('data'), { name: 'c-last' });
+    const { uid } = await next('next');
+    const { facts } = await find();
+    expect(facts.volumes.find(({ handle }) => handle === 'vol-1')).toMatchObject({ successor: { uid } });
   });
 
   it('is not read by the names of pods in another namespace', async () => {

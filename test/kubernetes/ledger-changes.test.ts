@@ -140,8 +140,8 @@ describe('a ledger to which others also write', () => {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ kind: 'Status', code: 409, reason: 'Conflict', message: 'the object has been modified' }),
   };
-  /** The first writes come too late, as many as given. Each pause has its maximum length. */
-  const contested = async (times: number) => {
+  /** The first writes come too late, as many as given. Each pause has its maximum length, unless a test says else. */
+  const contested = async (times: number, options: { readonly jitter?: () => number } = { jitter: () => 1 }) => {
     let left = times;
     const stage = await ledgerWith({
       before: (request) => {
@@ -152,7 +152,7 @@ describe('a ledger to which others also write', () => {
     });
     const slept: number[] = [];
     const link = transportLink(inProcess(stage.server), FENCE_TOKEN);
-    const cluster = createCluster({ name: 'test', link, clock: patientClock(slept), jitter: () => 1 });
+    const cluster = createCluster({ name: 'test', link, clock: patientClock(slept), ...options });
     return { ...stage, cluster, slept };
   };
 
@@ -161,6 +161,14 @@ describe('a ledger to which others also write', () => {
     expect(await cluster.reserve(wanted(1), unhurried())).toMatchObject({ admitted: true });
     expect(slept).toEqual([20, 40, 80, 160, 320, 500, 500, 500]);
     expect(await lines()).toHaveLength(1);
+  });
+
+  it('is written after pauses by chance, so that writers who met once do not meet each time', async () => {
+    const { cluster, slept } = await contested(50, {});
+    await cluster.reserve(wanted(1), unhurried());
+    const equallyLong = slept.slice(5);
+    expect(equallyLong.length).toBeGreaterThan(40);
+    expect(new Set(equallyLong).size).toBeGreaterThan(10);
   });
 
   it('admits nothing after sixty failed tries', async () => {

@@ -79,7 +79,7 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     expect(facts).toMatchObject({ nodeName: node, volumes: [{ handle: named, attachment: { attached: false } }] });
   });
 
-  it('finds the attachment of a volume in the pod spec, and assumes that a broken claim wants it', async () => {
+  it('finds what uses a volume in a pod spec, and assumes that a broken claim wants it', async () => {
     const [machine, node, handle, missing] = [fresh('i'), fresh('node'), fresh('vol'), fresh('gone')];
     const inlineVolumeSpec = { accessModes: ['ReadWriteOnce'], csi: { driver: DRIVER, volumeHandle: handle } };
     const metadata = { name: nameOn(handle, node), annotations: { 'csi.alpha.kubernetes.io/node-id': machine } };
@@ -89,11 +89,18 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     });
     const stays = await makePod(harness(), node, { ...usingClaim(missing), tolerations: [{ operator: 'Exists' }] });
     await makePod(harness(), node, usingClaim(missing));
+    const user = await makePod(harness(), node, {
+      volumes: [{ name: 'v', awsElasticBlockStore: { volumeID: handle } }],
+    });
     const facts = await look(machine, null);
     expect(facts.volumes).toMatchObject([{ handle, attachment: { uid } }]);
     expect(facts.impossibleNames).toBeUndefined();
-    expect(facts.pods).toMatchObject([{ uid: stays.uid, unresolved: [`default/${missing}`] }]);
-    expect(podsWanting({ cluster: facts }, key(handle))).toHaveLength(1);
+    expect(facts.pods).toHaveLength(2);
+    expect(facts.pods).toContainEqual(
+      expect.objectContaining({ uid: stays.uid, unresolved: [`default/${missing}`], volumes: [] }),
+    );
+    expect(facts.pods).toContainEqual(expect.objectContaining({ uid: user.uid, volumes: [key(handle)] }));
+    expect(podsWanting({ cluster: facts }, key(handle))).toHaveLength(2);
   });
 
   it('does not touch the pods and attachments of a new Node with the old name', async () => {
