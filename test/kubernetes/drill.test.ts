@@ -162,6 +162,12 @@ describe('the pods that a drill would disturb', () => {
       [{ name: 'default/pod', disks: ['claim data'], bare: false }],
     ],
     [
+      'of a DaemonSet with a disk that its pod brings along',
+      { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: { accessModes: ['ReadWriteOnce'] } } } }] },
+      owned('DaemonSet'),
+      [{ name: 'default/pod', disks: ['volume v'], bare: false }],
+    ],
+    [
       'with a disk without a claim',
       { volumes: [{ name: 'v', awsElasticBlockStore: { volumeID: 'vol-1' } }] },
       {},
