@@ -72,8 +72,11 @@ const tellBus = (options: SignedCalls) => (announcement: Announcement, signal: A
     signal,
   );
 
-/** The subject of a mail allows 100 ASCII characters: https://docs.aws.amazon.com/sns/latest/api/API_Publish.html */
-const subjectOf = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 100);
+/**
+ * The subject of a mail has less than 100 characters, all of them ASCII:
+ * https://docs.aws.amazon.com/sns/latest/api/API_Publish.html
+ */
+const subjectOf = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 99);
 
 const tellTopic = (topic: string, options: SignedCalls) => async (announcement: Announcement, signal: AbortSignal) => {
   const form = new URLSearchParams({
