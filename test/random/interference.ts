@@ -1,10 +1,10 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import { isOfUnknownBoot } from '../../fencing/model/cluster-facts.ts';
 import { nodeFacts } from '../../kubernetes/node-facts.ts';
-import { uidOf } from './cluster-objects.ts';
+import { bootOf, uidOf } from './cluster-objects.ts';
 import { fencesOn } from './fence-on-node.ts';
 import type { Cluster } from './kubernetes.ts';
-import { endedBootOf, type Machine } from './machines.ts';
+import { endedBootOf, isUnknown, type Machine } from './machines.ts';
 
 /** What people and kubelets did to fences, and for which boot it counts. */
 
@@ -20,6 +20,8 @@ interface Change {
   readonly at: number;
   /** The boot of the machine that had ended. */
   readonly launch: number | undefined;
+  /** The boot that the Node showed. */
+  readonly bootID: string;
   readonly isOnlyTaint: boolean;
   /** When somebody who set another out-of-service taint reversed it, or Infinity. */
   readonly reversedAt: number;
@@ -27,6 +29,9 @@ interface Change {
 
 /** How long a run needs from a look until it writes what it has decided (ms). */
 const LOOK_LASTS_MS = 10_000;
+
+/** How long a person's command needs until it has read the Node for the first time (ms). */
+const BEGINS_TO_LOOK_MS = 1_000;
 
 /** A person has looked, and ends these fences. */
 interface Acceptance {
@@ -82,6 +87,7 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
   const changes = new Map<string, Change>();
   /** By fence. */
   const endedBoots = new Map<string, number>();
+  const begunAt = new Map<string, number>();
   /** By the uid of the Node and its tombstone: the boot of the machine that had ended when Cloudfence wrote it. */
   const tombstones = new Map<string, number>();
   const launchOf = (node: V1Node): number | undefined => {
@@ -96,6 +102,7 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
     void changes.set(uidOf(node), {
       at: now(),
       launch: launchOf(node),
+      bootID: bootOf(node),
       isOnlyTaint: isOnlyTaint && !hasOtherChange(node),
       reversedAt: Infinity,
     });
@@ -122,7 +129,9 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
       acceptances.set(uidOf(node), { at: now(), fences: fencesOn(node) });
     },
     noteFence: (fence, machine) => {
-      if (!endedBoots.has(fence)) endedBoots.set(fence, endedBootOf(machine));
+      if (endedBoots.has(fence)) return;
+      endedBoots.set(fence, endedBootOf(machine));
+      begunAt.set(fence, now());
     },
     notePatch: (before, after, machine) => {
       const key = tombstoneKey(after);
@@ -132,14 +141,21 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
     removalOn: (node) => removals.find((one) => one.node === uidOf(node) && one.launch === launchOf(node)),
     isAccepted: (node, fence) => {
       const { at, fences } = acceptances.get(uidOf(node)) ?? { at: -Infinity, fences: [] };
-      // A command that finds no readable record names the fence itself.
-      return now() - at < acceptedFor && (fences.includes(fence) || !endedBoots.has(fence));
+      const begun = begunAt.get(fence);
+      // A command that finds no readable record names the fence itself. It ends the fence that it finds when it begins
+      // to look.
+      const isFound = begun === undefined || fences.includes(fence) || (begun >= at && begun - at < BEGINS_TO_LOOK_MS);
+      return now() - at < acceptedFor && isFound;
     },
     changedFor,
     isChanged: (node) => {
       const change = changes.get(uidOf(node));
       if (!change || now() - change.reversedAt > LOOK_LASTS_MS) return false;
-      return now() - change.at < readLasts || change.launch === launchOf(node);
+      // If the cloud does not know the machine any more, and its kubelet has posted no later boot, nothing shows that
+      // the change was in an earlier one.
+      const machine = cluster.machineOfNode.get(uidOf(node));
+      const isLast = machine !== undefined && isUnknown(machine) && change.bootID === bootOf(node);
+      return isLast || now() - change.at < readLasts || change.launch === launchOf(node);
     },
     hasPresentTombstone: (node) => {
       const { tombstone, bootID } = nodeFacts(node, []);

@@ -11,6 +11,7 @@ import type { Interference } from './interference.ts';
 import type { Cluster } from './kubernetes.ts';
 import type { OptOuts } from './opt-outs.ts';
 import { type Fleet, isGone, isOff, isUnknown, type Machine } from './machines.ts';
+import { EPOCH } from './process.ts';
 
 /**
  * The second promise: when the faults end, every dead machine is fenced to the end, and nothing of Cloudfence stays on
@@ -196,7 +197,10 @@ const fenceEndedAt = (machine: Machine, world: World): number | null => {
   return record?.phase === 'fenced' ? Date.parse(record.released ?? '') : null;
 };
 
-/** A fence that has ended gives its place under the cap back. */
+/**
+ * A fence that has ended gives its place under the cap back. If its machine was started and stopped again meanwhile, it
+ * ends in another boot than the entry names, and the place is free when the entry leaves the window.
+ */
 const openEntries = (world: World): readonly string[] => {
   const map = world.cluster.objects.maps.get(keyIn(LEDGER.namespace, LEDGER.name));
   const lines = (map?.data?.[LEDGER.fences] ?? '').split('\n').map((line) => line.split(' '));
@@ -206,7 +210,8 @@ const openEntries = (world: World): readonly string[] => {
   return world.fleet.machines.flatMap((machine) => {
     const begun = (open.get(shortMachine(machine.id)) ?? NaN) * 1_000;
     const ended = fenceEndedAt(machine, world) ?? NaN;
-    return ended - begun < COUNTS_FOR_MS
+    const isOfPresentStart = EPOCH + machine.startedAt < begun;
+    return isOfPresentStart && ended - begun < COUNTS_FOR_MS
       ? [`the fence of ${machine.name} has ended, and is unfinished in the ledger`]
       : [];
   });
@@ -214,10 +219,12 @@ const openEntries = (world: World): readonly string[] => {
 
 /**
  * Returns what Cloudfence has not freed without the CSI attacher: the pods and disks of a machine that is off. The
- * attachments stay, because only the attacher removes its finalizer from them.
+ * attachments stay, because only the attacher removes its finalizer from them. Their fences do not end, so they keep
+ * their places under `cap.atOnce`, and another machine may have to wait for one.
  */
 export const heldWithoutAttacher = (world: World): readonly string[] =>
   world.fleet.machines.filter(isOff).flatMap((machine) => {
+    if (world.refusals.get(machine.id) === 'cap-reached') return [];
     const isHeld = lacksWhenOff(machine, world).length > 0;
     const held = heldBy(machine, world).filter((one) => !one.startsWith('attachment'));
     return isHeld && held.length > 0 ? [`${machine.name} still holds ${held.join(', ')} without the attacher`] : [];
