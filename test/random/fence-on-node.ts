@@ -32,10 +32,13 @@ export const isQuarantined = (node: V1Node): boolean => hasTaintKey(node, QUARAN
 
 const REMOVED = '_removed_';
 
-export const labelOn = ({ metadata }: V1Node): string | undefined => metadata?.labels?.[FENCED_LABEL];
+const labelOn = ({ metadata }: V1Node): string | undefined => metadata?.labels?.[FENCED_LABEL];
+
+/** Returns the fence that the label names, whether or not a person removed it. */
+export const labelledFence = (node: V1Node): string | undefined => labelOn(node)?.split(REMOVED)[0];
 
 /** Whether the label says that a person removed the fence. */
-export const hasTombstone = (node: V1Node): boolean => labelOn(node)?.includes(REMOVED) ?? false;
+const hasTombstone = (node: V1Node): boolean => labelOn(node)?.includes(REMOVED) ?? false;
 
 /** Whether the Node has a fence, or the rest of one. A tombstone does not count. */
 export const isFenced = (node: V1Node): boolean =>
@@ -52,7 +55,7 @@ const fenceInRecord = (node: V1Node): string | undefined => {
 /** Returns the ids of all fences that something on the Node names. */
 export const fencesOn = (node: V1Node): readonly string[] => {
   const taint = taintsOf(node).find(isOurTaint)?.value ?? node.metadata?.labels?.[TAINT_LABEL];
-  const named = [labelOn(node)?.split(REMOVED)[0], taint?.split('_in_')[0], fenceInRecord(node)];
+  const named = [labelledFence(node), taint?.split('_in_')[0], fenceInRecord(node)];
   return named.flatMap((fence) => fence ?? []);
 };
 

@@ -36,7 +36,14 @@ const BEGINS_TO_LOOK_MS = 1_000;
 /** A person has looked, and ends these fences. */
 interface Acceptance {
   readonly at: number;
-  readonly fences: readonly string[];
+  readonly named: readonly string[];
+}
+
+/** A mark began a fence. */
+interface Begun {
+  readonly at: number;
+  /** The boot of its machine that had ended. */
+  readonly launch: number;
 }
 
 export interface Interference {
@@ -53,8 +60,8 @@ export interface Interference {
   readonly noteFence: (fence: string, machine: Machine) => void;
   /** Cloudfence has written the Node, and perhaps a tombstone. */
   readonly notePatch: (before: V1Node, after: V1Node, machine: Machine | undefined) => void;
-  /** Which boot of its machine had ended when the fence began, if a mark began it. */
-  readonly endedBefore: (fence: string) => number | undefined;
+  /** When the fence began, and in which boot, if a mark began it. */
+  readonly begun: (fence: string) => Begun | undefined;
   readonly removalOn: (node: V1Node) => Removal | undefined;
   /** Whether a person is ending exactly this fence. */
   readonly isAccepted: (node: V1Node, fence: string) => boolean;
@@ -85,9 +92,7 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
   // All of these are by the uid of the Node.
   const acceptances = new Map<string, Acceptance>();
   const changes = new Map<string, Change>();
-  /** By fence. */
-  const endedBoots = new Map<string, number>();
-  const begunAt = new Map<string, number>();
+  const fences = new Map<string, Begun>();
   /** By the uid of the Node and its tombstone: the boot of the machine that had ended when Cloudfence wrote it. */
   const tombstones = new Map<string, number>();
   const launchOf = (node: V1Node): number | undefined => {
@@ -115,7 +120,7 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
     noteRemoval: (node) => {
       noteChange(node, true);
       const { record, taintedFor } = nodeFacts(node, []);
-      const launch = endedBoots.get(record?.fence ?? taintedFor?.fence ?? '');
+      const launch = fences.get(record?.fence ?? taintedFor?.fence ?? '')?.launch;
       removals = [...removals, { node: uidOf(node), launch, at: now() }];
     },
     forgetRemovals,
@@ -126,25 +131,23 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
     },
     noteAcceptance: (node) => {
       noteChange(node);
-      acceptances.set(uidOf(node), { at: now(), fences: fencesOn(node) });
+      acceptances.set(uidOf(node), { at: now(), named: fencesOn(node) });
     },
     noteFence: (fence, machine) => {
-      if (endedBoots.has(fence)) return;
-      endedBoots.set(fence, endedBootOf(machine));
-      begunAt.set(fence, now());
+      if (!fences.has(fence)) fences.set(fence, { at: now(), launch: endedBootOf(machine) });
     },
     notePatch: (before, after, machine) => {
       const key = tombstoneKey(after);
       if (key !== null && key !== tombstoneKey(before) && machine) tombstones.set(key, endedBootOf(machine));
     },
-    endedBefore: (fence) => endedBoots.get(fence),
+    begun: (fence) => fences.get(fence),
     removalOn: (node) => removals.find((one) => one.node === uidOf(node) && one.launch === launchOf(node)),
     isAccepted: (node, fence) => {
-      const { at, fences } = acceptances.get(uidOf(node)) ?? { at: -Infinity, fences: [] };
-      const begun = begunAt.get(fence);
+      const { at, named } = acceptances.get(uidOf(node)) ?? { at: -Infinity, named: [] };
+      const begun = fences.get(fence)?.at;
       // A command that finds no readable record names the fence itself. It ends the fence that it finds when it begins
       // to look.
-      const isFound = begun === undefined || fences.includes(fence) || (begun >= at && begun - at < BEGINS_TO_LOOK_MS);
+      const isFound = begun === undefined || named.includes(fence) || (begun >= at && begun - at < BEGINS_TO_LOOK_MS);
       return now() - at < acceptedFor && isFound;
     },
     changedFor,

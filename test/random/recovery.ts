@@ -84,7 +84,7 @@ const mayBeAnothers = (machine: Machine, node: V1Node | undefined, { refusals, i
   isGone(machine) &&
   node !== undefined &&
   refusals.get(machine.id) === 'identity-contradicted' &&
-  fencesOn(node).some((fence) => machine.shown.launch > (interference.endedBefore(fence) ?? Infinity));
+  fencesOn(node).some((fence) => machine.shown.launch > (interference.begun(fence)?.launch ?? Infinity));
 
 /**
  * A pod came to the Node of a fenced machine, and the cloud of that machine does not know it any more. The fence has

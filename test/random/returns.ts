@@ -2,7 +2,7 @@ import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import { isDeleting, bootOf, isReady, nameOf, readySince, uidOf } from './cluster-objects.ts';
-import { hasOurTaint, labelOn } from './fence-on-node.ts';
+import { hasOurTaint, labelledFence } from './fence-on-node.ts';
 import type { Interference } from './interference.ts';
 import { type Cluster, podKey } from './kubernetes.ts';
 import type { Machine } from './machines.ts';
@@ -23,8 +23,6 @@ interface World {
   readonly fail: (says: string) => void;
 }
 
-const fenceOnLabel = (node: V1Node): string | undefined => labelOn(node)?.split('_removed_')[0];
-
 /** Whether the cloud has said at some time since then that the machine runs. */
 const ranSince = ({ history }: Machine, since: number): boolean =>
   history.some(({ shown }, at) => shown.power === 'running' && (history[at + 1]?.at ?? Infinity) >= since);
@@ -32,8 +30,6 @@ const ranSince = ({ history }: Machine, since: number): boolean =>
 export const createReturns = ({ now, cluster, interference, readLasts, fail }: World) => {
   /** By the uid of the Node: when Cloudfence removed our taint from it. */
   const untaintedAt = new Map<string, number>();
-  /** By fence: when its mark was written. */
-  const markedAt = new Map<string, number>();
 
   /** A pod on the Node needs the volume of the attachment. */
   const isWanted = (volume: string, node: V1Node): boolean =>
@@ -45,7 +41,7 @@ export const createReturns = ({ now, cluster, interference, readLasts, fail }: W
       });
   /** An attachment that the fence should have removed. */
   const leftOf = ({ fence, volumes }: FenceRecord, node: V1Node): string | undefined => {
-    const begun = EPOCH + (markedAt.get(fence) ?? -Infinity);
+    const begun = EPOCH + (interference.begun(fence)?.at ?? -Infinity);
     const named = volumes.flatMap(({ attachment }) => cluster.objects.attachments.get(attachment) ?? []);
     const left = named.find(
       (one) =>
@@ -56,7 +52,7 @@ export const createReturns = ({ now, cluster, interference, readLasts, fail }: W
   };
   const missingFor = (record: FenceRecord, node: V1Node): string | null => {
     const machine = cluster.machineOfNode.get(uidOf(node));
-    if (record.bootID === bootOf(node) || (fenceOnLabel(node) ?? record.fence) !== record.fence)
+    if (record.bootID === bootOf(node) || (labelledFence(node) ?? record.fence) !== record.fence)
       return 'in the boot that it is for';
     if (machine && !ranSince(machine, now() - readLasts)) return `although ${machine.name} is ${machine.shown.power}`;
     if (!isReady(node) && now() + EPOCH - readySince(node) > readLasts) return 'although its Node is not Ready';
@@ -76,7 +72,6 @@ export const createReturns = ({ now, cluster, interference, readLasts, fail }: W
     /** Judges a patch of a Node. */
     onPatch: (before: V1Node, after: V1Node, step: Step): void => {
       if (hasOurTaint(before) && !hasOurTaint(after)) untaintedAt.set(uidOf(before), now());
-      if (step.do === 'mark' && !markedAt.has(step.record.fence)) markedAt.set(step.record.fence, now());
       if (step.do === 'release-node') return released(step, before);
       const isForPerson = step.do === 'lift-out-of-service' && step.record?.phase === 'releasing';
       if (isForPerson && !interference.isAccepted(before, step.record?.fence ?? ''))

@@ -211,7 +211,7 @@ export const createSafety = ({
   };
   /** A mark for the boot whose fence is on the Node, or is no longer named there, continues that fence. */
   const continues = (node: V1Node, machine: Machine | undefined): boolean => {
-    const named = fencesOn(node).flatMap((fence) => interference.endedBefore(fence) ?? []);
+    const named = fencesOn(node).flatMap((fence) => interference.begun(fence)?.launch ?? []);
     return isFenced(node) && (named.length === 0 || !machine || named.includes(endedBootOf(machine)));
   };
   const marked = (before: V1Node, machine: Machine | undefined): void => {
