@@ -1,4 +1,5 @@
 import { decide } from '../rules/decide.ts';
+import { isLeftToOthers } from '../rules/waits.ts';
 import type { ClusterFacts } from '../model/cluster-facts.ts';
 import type { MachineFacts } from '../model/machine.ts';
 import { actOn, type Command, lookAt, RECHECK_LASTS_MS } from './command.ts';
@@ -85,14 +86,31 @@ const waitAtOnce = (view: View): Decision | null => {
   return decision.do === 'wait' && decision.until !== null ? decision : null;
 };
 
-/** Returns whether the fence has ended: nothing is left to do, or someone removed the fence. */
-const endsTheFence = ({ ending, policy, memory: { admission } }: RunState): boolean => {
+const waitsForOthers: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['attachments-going', 'pods-going']);
+
+/** Returns whether the run ends while only others can remove what is left, such as a CSI attacher that is down. */
+const isLeftWaiting = (state: RunState, now: Moment): boolean => {
+  const view = viewOf(state, now);
+  if (view === null || state.ending?.outcome !== 'waiting') return false;
+  return waitsForOthers.has(state.ending.reason.code) && isLeftToOthers(view);
+};
+
+/**
+ * Returns whether the fence gives its place under the cap back: nothing is left for Cloudfence to do, or someone
+ * removed the fence.
+ */
+const endsTheFence = (state: RunState, now: Moment): boolean => {
+  const {
+    ending,
+    policy,
+    memory: { admission },
+  } = state;
   if (!ending || policy.dryRun) return false;
   const over =
     ending.outcome === 'fenced' ||
     ending.outcome === 'released' ||
     (ending.outcome === 'ignored' && admission?.admitted === true);
-  return over || takenByHand.has(ending.reason.code);
+  return over || takenByHand.has(ending.reason.code) || isLeftWaiting(state, now);
 };
 
 /**
@@ -107,7 +125,7 @@ const bootOfFence = ({ releasedBoot, memory, record, machine, request }: RunStat
 };
 
 const finishRun = (state: RunState, now: Moment): Command => {
-  if (state.location && endsTheFence(state) && !state.concluded)
+  if (state.location && endsTheFence(state, now) && !state.concluded)
     return { do: 'conclude', location: state.location, boot: bootOfFence(state) };
   const outcome = outcomeOf(state, now);
   const events = eventsAtEnd(outcome);

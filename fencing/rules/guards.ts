@@ -7,6 +7,7 @@ import { ignore, refuse, takeStep, wait, type Decision, type Rule, type View } f
 import { newRecord, targetNode } from './mark.ts';
 import { isFenced } from './release.ts';
 import { podsToDelete } from './pods.ts';
+import { isLeftToOthers } from './waits.ts';
 
 /** The guards against the beginning of a fence: a pause, an opt-out, nothing to free, the cap, and a delay. */
 
@@ -122,10 +123,12 @@ const endedBoot = ({ machine, remembered }: View): string | null =>
 
 /**
  * Checks whether the cap allows the fence, and refuses the fence if it does not. If many machines fail at once, the
- * cloud's answers or Cloudfence may be wrong. The reservation that was written first wins.
+ * cloud's answers or Cloudfence may be wrong. The reservation that was written first wins. A fence without a Node that
+ * only waits for others needs no place.
  */
 export const capReached: Rule = (view) => {
   const { admission } = view.memory;
+  if (view.cluster.node === null && isLeftToOthers(view)) return null;
   if (!admission)
     return {
       do: 'reserve',

@@ -20,6 +20,7 @@ import { pollDelay } from './waits.ts';
 import { acceptCommand, namesOnlyThisMachine, proveIdentity } from './identity.ts';
 import { newRecord, presentGeneration, targetNode } from './mark.ts';
 import { podsUsing } from './pods.ts';
+import { fenceOfBareLabel } from './removed.ts';
 
 const unproven = (says: string): Reason => because('return-unproven', says);
 
@@ -37,8 +38,8 @@ const leaseIsFresh = ({ cluster: { lease }, memory, now }: View, before: string 
  * Returns why the Lease does not prove a return yet. A Lease of the new boot with a wrong date may come from a machine
  * whose clock is wrong. In that case, the run does not end early: it must observe the next renewal itself.
  */
-const whyLeaseProvesNothing = ({ cluster: { lease } }: View, node: NodeFacts, record: FenceRecord): Reason =>
-  lease === null || lease === record.lease
+const whyLeaseProvesNothing = ({ cluster: { lease } }: View, node: NodeFacts, before: string | null): Reason =>
+  lease === null || lease === before
     ? unproven(`the kubelet of ${node.name} has not renewed its Lease recently`)
     : because(
         'lease-misdated',
@@ -74,7 +75,7 @@ const missingForReturn = (view: View, node: NodeFacts, record: FenceRecord): Rea
     return unproven(`the cloud says that the machine is ${powerInWords(view.machine.power)}, not running`);
   if (node.bootID === record.bootID) return unproven(`Node ${node.name} still shows the boot that was fenced`);
   if (node.ready !== 'True') return unproven(`Node ${node.name} is not Ready yet`);
-  if (!leaseIsFresh(view, record.lease)) return whyLeaseProvesNothing(view, node, record);
+  if (!leaseIsFresh(view, record.lease)) return whyLeaseProvesNothing(view, node, record.lease);
   const pod = goingPod(view, record);
   if (pod !== null) return unproven(`the fence deleted Pod ${pod}, but the Pod still exists`);
   const volume = leftoverAttachment(view, record);
@@ -243,26 +244,6 @@ export const acceptedByPerson: Rule = (view) => {
 const tombstoneOf = (node: NodeFacts): FenceInBoot | null =>
   node.tombstone ?? (node.label === null && !node.taints.ours ? node.taintedFor : null);
 
-/**
- * Returns whether the machine is still in the boot in which someone removed our fence, although the cloud did not know
- * the boot then. The cloud now says that the machine runs, and the kubelet confirms it. So the removal was about an
- * earlier stop.
- */
-const runsInShownBoot = (view: View, node: NodeFacts, trace: FenceInBoot): boolean =>
-  isOfUnknownBoot(trace, node) &&
-  node.ready === 'True' &&
-  leaseIsFresh(view, null) &&
-  proveIdentity(node, view.machine, view.identityRules) === 'proven';
-
-/**
- * Returns whether the trace is about an earlier boot or stop. If the record and the quarantine are still on the Node, a
- * release removes the trace, but a release waits for another boot.
- */
-const isOfEarlierStop = (view: View, node: NodeFacts, trace: FenceInBoot): boolean => {
-  if (runsInShownBoot(view, node, trace)) return hasNoRecord(node) || isKept(node);
-  return hasNoRecord(node) && !isOfThisBoot(trace, node, view.machine);
-};
-
 /** Returns whether no record is left. A record that a kubelet has changed goes with the tombstone. */
 const hasNoRecord = (node: NodeFacts): boolean => node.recordText === null || (node.isForged && !isKept(node));
 
@@ -270,13 +251,38 @@ const hasNoRecord = (node: NodeFacts): boolean => node.recordText === null || (n
 const isKept = ({ taints }: NodeFacts): boolean => taints.quarantine;
 
 /**
+ * Returns whether the trace is about an earlier boot. If the record and the quarantine are still on the Node, a release
+ * removes the trace, but a release waits for another boot.
+ */
+const isOfEarlierBoot = ({ machine }: View, node: NodeFacts, trace: FenceInBoot | null): boolean =>
+  trace !== null && hasNoRecord(node) && !isOfThisBoot(trace, node, machine);
+
+/**
+ * Returns whether the trace is about an earlier stop if the machine runs. It is a label alone, which names no boot, or
+ * the cloud did not know the boot in which someone removed our fence. A fence begins only when the machine is off, so a
+ * machine that runs has been started since.
+ */
+const namesNoBoot = (node: NodeFacts, trace: FenceInBoot | null): boolean =>
+  trace === null
+    ? fenceOfBareLabel(node) !== null
+    : isOfUnknownBoot(trace, node) && (hasNoRecord(node) || isKept(node));
+
+/** Returns whether the Node is Ready and belongs to the machine. */
+const isReadyNodeOf = ({ machine, identityRules }: View, node: NodeFacts): boolean =>
+  node.ready === 'True' && proveIdentity(node, machine, identityRules) === 'proven';
+
+/**
  * Removes the trace of a fence of an earlier boot or stop. A machine that runs again has another boot than the one in
- * which someone removed our fence, unless the cloud did not know the machine at that time.
+ * which someone removed our fence. If the trace names no boot, the kubelet must confirm that the machine runs.
  */
 export const removeTombstone: Rule = (view) => {
   const { node } = view.cluster;
-  const trace = node && tombstoneOf(node);
-  if (!trace || view.machine.power !== 'running' || !isOfEarlierStop(view, node, trace)) return null;
+  if (!node || view.machine.power !== 'running') return null;
+  const trace = tombstoneOf(node);
+  if (!isOfEarlierBoot(view, node, trace)) {
+    if (!namesNoBoot(node, trace) || !isReadyNodeOf(view, node)) return null;
+    if (!leaseIsFresh(view, null)) return wait(pollDelay(view), whyLeaseProvesNothing(view, node, null));
+  }
   return takeStep(
     { do: 'set-tombstone', node: targetNode(node), tombstone: null },
     because('returned', `the machine of ${node.name} runs again`),

@@ -83,7 +83,7 @@ const isReplaced = ({ taints, taintedFor, label }: NodeFacts): boolean =>
  * Returns the fence of which only the label is left, or null. Cloudfence always removes the quarantine and the label in
  * one write.
  */
-const fenceOfBareLabel = ({ label, tombstone, taints, taintedFor, record }: NodeFacts): string | null =>
+export const fenceOfBareLabel = ({ label, tombstone, taints, taintedFor, record }: NodeFacts): string | null =>
   tombstone === null && taintedFor === null && record === null && !taints.quarantine ? label : null;
 
 /**

@@ -1,4 +1,5 @@
 import type { PodFacts, VolumeFacts } from '../model/cluster-facts.ts';
+import type { DiskAttachment } from '../model/machine.ts';
 import { because, pluralize, listSome, type Reason } from '../model/reason.ts';
 import { type AwaitedAttachments, type Decision, type Memory, type Rule, type View, wait } from './view.ts';
 import { timing } from '../model/policy.ts';
@@ -18,6 +19,7 @@ import {
   isRecurring,
   whyPodIsLeft,
   podsNamedByFence,
+  podsToDelete,
   podsWanting,
 } from './pods.ts';
 
@@ -121,18 +123,31 @@ export const waitForAttachments: Rule = (view) => {
   return wait(untilLook(view, going), because('attachments-going', says), awaited(view, going));
 };
 
+/** Returns the disks that no pod uses, and that Kubernetes or Cloudfence still has to detach. */
+const disksGoing = (view: View): readonly DiskAttachment[] =>
+  view.policy.detach === 'never'
+    ? []
+    : view.cluster.volumes
+        .filter(({ persistentVolume }) => persistentVolume !== null)
+        .flatMap((volume) => attachedDiskOf(view, volume) ?? [])
+        .filter((disk) => disk.keep === null && !isDiskWanted(view, disk) && !isDetachDeclined(view, disk));
+
 /** Waits for disks that the cloud still reports as attached although Kubernetes has released them. */
 export const waitForDisks: Rule = (view) => {
-  if (view.policy.detach === 'never') return null;
-  const going = view.cluster.volumes
-    .map((volume) => (volume.persistentVolume === null ? null : attachedDiskOf(view, volume)))
-    .filter(
-      (disk) => disk !== null && disk.keep === null && !isDiskWanted(view, disk) && !isDetachDeclined(view, disk),
-    );
+  const going = disksGoing(view);
   return going.length > 0
     ? wait(lookDelay(view), because('disks-going', `${pluralize(going.length, 'disk is', 'disks are')} still attached`))
     : null;
 };
+
+/**
+ * Returns whether Cloudfence has done its part of the fence, and only others can remove what is left. An example is an
+ * attachment with the finalizer of a CSI attacher that is down.
+ */
+export const isLeftToOthers = (view: View): boolean =>
+  podsToDelete(view).every((pod) => isHeldByFinalizer(view, pod) || isRecurring(view, pod)) &&
+  volumesGoing(view).every(({ attachment }) => attachment?.deletingSince != null) &&
+  disksGoing(view).length === 0;
 
 /** Waits while a new attachment has a nudge, so that the run can remove it. */
 export const waitForNudge: Rule = (view) => {

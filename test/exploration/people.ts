@@ -1,7 +1,8 @@
-import { OPT_OUT_LABEL } from '../../kubernetes/names.ts';
+import { FENCED_LABEL, OPT_OUT_LABEL } from '../../kubernetes/names.ts';
 import type { Scenario } from './explore.ts';
+import { labelOn } from './on-node.ts';
 import { assumed, scenario } from './scenario.ts';
-import { longAgo } from './world.ts';
+import { healthy, longAgo } from './world.ts';
 
 /** What people do. */
 
@@ -15,6 +16,23 @@ export const people: readonly Scenario[] = [
     starts: 1,
     recordRemovals: 1,
   }),
+  scenario(
+    'left-label',
+    'A Node is parked, and a person removed all of its fence but the label. The machine is started.',
+    { starts: 1 },
+    {
+      from: 'park',
+      but: ({ node, machine }) => ({
+        node: node && {
+          ...node,
+          taints: [],
+          labels: { [FENCED_LABEL]: labelOn(node) },
+          annotations: healthy({}).node?.annotations ?? {},
+        },
+        removed: node && { boot: node.boot, start: machine.boot, age: longAgo(assumed) },
+      }),
+    },
+  ),
   scenario('pause', 'The machine is stopped, and a person pauses Cloudfence and ends the pause.', {
     stops: 1,
     pauses: 1,

@@ -438,6 +438,13 @@ export const variants: readonly Variant[] = [
     'recovery',
   ),
   edited(
+    'the label of a fence stays after a person removed the rest, although the machine runs',
+    'fencing/rules/release.ts',
+    ['? fenceOfBareLabel(node) !== null', '? false'],
+    'left-label',
+    'recovery',
+  ),
+  edited(
     'a disk is detached although the policy is never to detach',
     'fencing/rules/volumes.ts',
     ["  if (view.policy.detach === 'never') return null;\n", ''],
@@ -578,7 +585,7 @@ export const variants: readonly Variant[] = [
       release(
         '  if (node.bootID === record.bootID) return unproven(`Node ${node.name} still shows the boot that was fenced`);\n',
       ),
-      release('  if (!leaseIsFresh(view, record.lease)) return whyLeaseProvesNothing(view, node, record);\n'),
+      release('  if (!leaseIsFresh(view, record.lease)) return whyLeaseProvesNothing(view, node, record.lease);\n'),
     ],
     'restart',
     'release-after-return',

@@ -9,6 +9,7 @@ import {
   admitted,
   ago,
   alone,
+  attachment,
   cluster,
   machine,
   marked,
@@ -25,6 +26,8 @@ const refusedAt: Admission = { ...admitted, admitted: false, begun: 4, unfinishe
 const asked = (admission: Admission | null, change: Partial<View> = {}) =>
   view({ memory: { ...view().memory, admission }, ...change });
 const policy = (change: Partial<typeof defaultPolicy>) => ({ ...defaultPolicy, ...change });
+
+const onlyAttacherLeft = { pods: [], volumes: [volume({ attachment: attachment({ deletingSince: NOW - 1_000 }) })] };
 
 /** The Node is parked, and someone has bound a pod to it by name. */
 const parked = {
@@ -130,6 +133,16 @@ describe('a fence of a machine that is off', () => {
       'detaches no disk that a gone Node left if the cap does not admit it',
       asked(refusedAt, { cluster: cluster({ node: null, pods: [], volumes: [volume({ attachment: null })] }) }),
       'refused cap-reached',
+    ],
+    [
+      'does not ask the cap if a gone Node left only an attachment that its attacher has to release',
+      asked(refusedAt, { cluster: cluster({ ...onlyAttacherLeft, node: null }), machine: machine({ disks: [] }) }),
+      'wait attachments-going',
+    ],
+    [
+      'asks the cap before the mark, even if the attacher has to release an attachment',
+      asked(null, { cluster: cluster(onlyAttacherLeft), machine: machine({ disks: [] }) }),
+      'reserve cap-reached',
     ],
     ['asks the cap before the mark', asked(null), 'reserve cap-reached'],
     ['asks the cap if the Node is gone', asked(null, { cluster: cluster({ node: null }) }), 'reserve cap-reached'],

@@ -129,6 +129,25 @@ describe('the return of a machine', () => {
     expect(said(returned(node({ ...trace, recordText: '{}', strayRecord: record() })))).toBe('ignored machine-running');
   });
 
+  it('removes the label that a person left of an earlier fence, once machine and kubelet run', () => {
+    const bare = { bootID: 'boot-b', label: 'run.1' } as const;
+    expect(decide(returned(node(bare)))).toMatchObject({
+      step: { do: 'set-tombstone', tombstone: null },
+      because: { code: 'returned' },
+    });
+    expect(said(returned(node({ ...bare, ready: 'False' })))).toBe('refused record-lost');
+    const stale = ago(timing.leaseFresh);
+    const memory = { ...view().memory, firstLease: stale };
+    expect(said(returned(node(bare), { lease: stale }, { memory }))).toBe('wait lease-misdated');
+    expect(said(returned(node({ ...bare, identitySources: [] })))).toBe('refused identity-unproven');
+    expect(said(returned(node({ ...bare, taints: PARKED })))).toBe('refused record-lost');
+    expect(said(returned(node(bare), {}, { machine: up({ power: 'starting' }) }))).toBe('ignored machine-starting');
+    expect(said(returned(node(bare), {}, { machine: machine({ disks: [] }) }))).toBe('set-tombstone');
+    expect(decide(returned(node(bare), {}, { machine: machine({ disks: [] }) }))).toMatchObject({
+      step: { tombstone: { fence: 'run.1' } },
+    });
+  });
+
   it('removes a tombstone with a record that a kubelet has changed, but not while the quarantine is there', () => {
     const changed = { bootID: 'boot-b', label: 'x', tombstone: BEFORE, recordText: '{}', isForged: true } as const;
     expect(said(returned(node(changed)))).toBe('set-tombstone');

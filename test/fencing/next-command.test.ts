@@ -569,6 +569,37 @@ describe('the end of a run', () => {
     ['without a Node is not written into the ledger', { ...ending('fenced', 'fenced'), location: null }, 'finish'],
   ] as const)('%s', (_, change, expected) => expect(next(change).do).toBe(expected));
 
+  const waiting = (code: 'attachments-going' | 'pods-going' | 'disks-going') => ({
+    ending: { outcome: 'waiting', reason: because(code, ''), lookAgainIn: 1_000, retry: false } as const,
+  });
+  const leaving = volume({ attachment: attachment({ deletingSince: NOW - 1_000 }) });
+  const left = { ...read(0, 0, machine({ disks: [] })), ...facts({ node: marked(), pods: [], volumes: [leaving] }) };
+  it.each([
+    ['for an attachment that its attacher has to release', { ...left, ...waiting('attachments-going') }, 'conclude'],
+    ['for a pod that finalizers keep', { ...left, ...waiting('pods-going') }, 'conclude'],
+    ['for a detach', { ...left, ...waiting('disks-going') }, 'finish'],
+    ['for a pod', { ...left, ...facts({ node: marked(), volumes: [leaving] }), ...waiting('pods-going') }, 'finish'],
+    ['for something that this run has not read', { ...left, cluster: null, ...waiting('attachments-going') }, 'finish'],
+    ['in a dry run', { ...left, ...dry, ...waiting('attachments-going') }, 'finish'],
+    ['once its place is given back', { ...left, ...waiting('attachments-going'), concluded: true }, 'finish'],
+    [
+      'for an attachment, but failed',
+      {
+        ...left,
+        ending: {
+          outcome: 'failed',
+          reason: because('attachments-going', ''),
+          lookAgainIn: null,
+          retry: true,
+        } as const,
+        eventsRecorded: true,
+      },
+      'finish',
+    ],
+  ])('gives its place under the cap back if it waits for others: %s', (_, change, expected) =>
+    expect(next(change).do).toBe(expected),
+  );
+
   const named = read(0, 0, machine({ generation: 'boot-3' }));
   const reserved = { memory: { ...memory, admittedBoot: 'boot-2' } };
   const drifts = { generationDrifts: true };

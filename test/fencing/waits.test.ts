@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { PodFacts } from '../../fencing/model/cluster-facts.ts';
 import { defaultPolicy, timing } from '../../fencing/model/policy.ts';
 import { decide } from '../../fencing/rules/decide.ts';
-import { pollDelay } from '../../fencing/rules/waits.ts';
+import { isLeftToOthers, pollDelay } from '../../fencing/rules/waits.ts';
 import type { Memory, View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import { ago, attachment, cluster, machine, marked, node, NOW, pod, view, volume } from './view-builder.ts';
@@ -199,4 +199,65 @@ describe('how long a wait for attachments lasts', () => {
         until: { deletedBy: now.mono + timing.attachmentLingers - 1_000 },
       });
   });
+});
+
+describe('a fence', () => {
+  const leaving = volume({ attachment: attachment({ deletingSince: NOW - 1_000 }) });
+  const free = volume({ key: 'a-driver^disk-2', handle: 'disk-2', attachment: null });
+  const onDisk2 = (keep: string | null = null) => machine({ disks: [{ disk: 'disk-2', state: 'attached', keep }] });
+  const rejected = new Map([['detach-disk m-1 disk-2 plain', 'denied']]);
+  const held = pod({ deleting: true, finalizers: true, volumes: [] });
+  const failed: Partial<Memory> = {
+    takenAt: new Map([['fail-pod pod-uid', 0]]),
+    deleted: new Map([['pod-uid', { origin: 'default/db-0', at: 0 }]]),
+  };
+  const cases: readonly [string, View, boolean][] = [
+    ['that holds nothing any more', fencing({}), true],
+    ['whose attachment is being deleted', fencing({ volumes: [leaving, free] }), true],
+    [
+      'whose attachment is not being deleted',
+      fencing({ volumes: [leaving, volume({ attachment: attachment() })] }),
+      false,
+    ],
+    ['whose attachment a pod uses', fencing({ volumes: [volume()], pods: [pod({ tolerates: true })] }), true],
+    ['with a disk that is still attached', fencing({ volumes: [leaving, free] }, {}, { machine: onDisk2() }), false],
+    ['with a disk that must be kept', fencing({ volumes: [free] }, {}, { machine: onDisk2('root disk') }), true],
+    [
+      'with a disk that the cloud does not detach',
+      fencing({ volumes: [free] }, { declined: rejected }, { machine: onDisk2() }),
+      true,
+    ],
+    [
+      'with a disk of no known PersistentVolume',
+      fencing({ volumes: [{ ...free, persistentVolume: null }] }, {}, { machine: onDisk2() }),
+      true,
+    ],
+    [
+      'with a disk that a pod uses',
+      fencing(
+        { volumes: [free], pods: [pod({ tolerates: true, volumes: ['a-driver^disk-2'] })] },
+        {},
+        { machine: onDisk2() },
+      ),
+      true,
+    ],
+    [
+      'with a disk that Cloudfence may not detach',
+      fencing({ volumes: [free] }, {}, { machine: onDisk2(), policy: { ...defaultPolicy, detach: 'never' } }),
+      true,
+    ],
+    ['with a pod', fencing({ pods: [pod({ volumes: [] })] }), false],
+    ['with a pod that only finalizers keep', fencing({ pods: [held] }, failed), true],
+    ['with such a pod, and another one', fencing({ pods: [held, pod({ uid: 'other', volumes: [] })] }, failed), false],
+    ['with a pod that is not deleted', fencing({ pods: [pod({ kind: 'mirror', volumes: [] })] }), true],
+    [
+      'with a pod that is recreated after each deletion',
+      fencing({
+        node: marked({ pods: [], recurring: ['default/agent'] }),
+        pods: [pod({ name: 'agent', uid: 'other', volumes: [] })],
+      }),
+      true,
+    ],
+  ];
+  it.each(cases)('%s: is left to others', (_, given, left) => expect(isLeftToOthers(given)).toBe(left));
 });

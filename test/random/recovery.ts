@@ -11,7 +11,6 @@ import type { Interference } from './interference.ts';
 import type { Cluster } from './kubernetes.ts';
 import type { OptOuts } from './opt-outs.ts';
 import { type Fleet, isGone, isOff, isUnknown, type Machine } from './machines.ts';
-import { EPOCH } from './process.ts';
 
 /**
  * The second promise: when the faults end, every dead machine is fenced to the end, and nothing of Cloudfence stays on
@@ -74,7 +73,7 @@ const hasNoWitness = (machine: Machine, world: World): boolean =>
   isUnknown(machine) &&
   world.refusals.get(machine.id) === 'missing-without-witness' &&
   disksOf(machine, world).length === 0 &&
-  attachmentsOf(machine, world).every(({ status }) => status?.attached !== true);
+  attachmentsOf(machine, world).every(({ metadata, status }) => metadata?.deletionTimestamp || !status?.attached);
 
 /**
  * A machine that was started after its fence, and terminated before any run saw it running, looks on some clouds like a
@@ -92,7 +91,7 @@ const mayBeAnothers = (machine: Machine, node: V1Node | undefined, { refusals, i
  */
 const hasPodWithoutWitness = (machine: Machine, node: V1Node | undefined, world: World): boolean =>
   node !== undefined &&
-  nodeFacts(node, []).record?.phase === 'fencing' &&
+  (nodeFacts(node, []).record?.phase === 'fencing' || lostRecord(node, world)) &&
   hasNoWitness(machine, world) &&
   heldBy(machine, world).length > 0;
 
@@ -186,8 +185,11 @@ const machineLacks = (machine: Machine, world: World): readonly string[] => {
   return ours.length > 0 ? [`${machine.name} runs, and its Node has ${ours.join(', ')}`] : [];
 };
 
-/** An entry leaves the window of the cap after 15 minutes, and nothing finishes it any more (ms). */
-const COUNTS_FOR_MS = 14 * 60_000;
+/**
+ * A fence that ends within this time (ms) after its entry was written is finished by a sweep before the entry leaves
+ * the window of the cap.
+ */
+const ENDS_IN_TIME_MS = 12 * 60_000;
 
 /** When the fence of a machine that is off ended, if nobody interfered with it (epoch ms). */
 const fenceEndedAt = (machine: Machine, world: World): number | null => {
@@ -197,10 +199,7 @@ const fenceEndedAt = (machine: Machine, world: World): number | null => {
   return record?.phase === 'fenced' ? Date.parse(record.released ?? '') : null;
 };
 
-/**
- * A fence that has ended gives its place under the cap back. If its machine was started and stopped again meanwhile, it
- * ends in another boot than the entry names, and the place is free when the entry leaves the window.
- */
+/** A fence that has ended gives its place under the cap back, at the latest in the next sweep. */
 const openEntries = (world: World): readonly string[] => {
   const map = world.cluster.objects.maps.get(keyIn(LEDGER.namespace, LEDGER.name));
   const lines = (map?.data?.[LEDGER.fences] ?? '').split('\n').map((line) => line.split(' '));
@@ -210,8 +209,7 @@ const openEntries = (world: World): readonly string[] => {
   return world.fleet.machines.flatMap((machine) => {
     const begun = (open.get(shortMachine(machine.id)) ?? NaN) * 1_000;
     const ended = fenceEndedAt(machine, world) ?? NaN;
-    const isOfPresentStart = EPOCH + machine.startedAt < begun;
-    return isOfPresentStart && ended - begun < COUNTS_FOR_MS
+    return ended - begun < ENDS_IN_TIME_MS
       ? [`the fence of ${machine.name} has ended, and is unfinished in the ledger`]
       : [];
   });
@@ -219,16 +217,17 @@ const openEntries = (world: World): readonly string[] => {
 
 /**
  * Returns what Cloudfence has not freed without the CSI attacher: the pods and disks of a machine that is off. The
- * attachments stay, because only the attacher removes its finalizer from them. Their fences do not end, so they keep
- * their places under `cap.atOnce`, and another machine may have to wait for one.
+ * attachments stay, because only the attacher removes its finalizer from them.
  */
-export const heldWithoutAttacher = (world: World): readonly string[] =>
-  world.fleet.machines.filter(isOff).flatMap((machine) => {
-    if (world.refusals.get(machine.id) === 'cap-reached') return [];
+export const heldWithoutAttacher = (world: World): readonly string[] => {
+  const undecided = toLookAt(world);
+  return world.fleet.machines.filter(isOff).flatMap((machine) => {
+    if (undecided.includes(machine)) return [];
     const isHeld = lacksWhenOff(machine, world).length > 0;
     const held = heldBy(machine, world).filter((one) => !one.startsWith('attachment'));
     return isHeld && held.length > 0 ? [`${machine.name} still holds ${held.join(', ')} without the attacher`] : [];
   });
+};
 
 /** Returns what is still missing, in words. */
 export const lacksOf = (world: World): readonly string[] => [

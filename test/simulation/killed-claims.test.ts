@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { addFault } from '../../sandbox/ec2/faults.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject, listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { ATTACHED_NODE_ID, FENCED_LABEL } from '../../kubernetes/names.ts';
@@ -31,6 +32,14 @@ const killedBefore = async (
   const cut = crossings.find(isCut);
   if (!cut) throw new Error('the run never came so far');
   return { world: cut.world, machines };
+};
+
+/** The CSI attacher is down, and the cloud refuses to detach disks. So a fence has work left that only Cloudfence does. */
+const killedWithDisksLeft = async (): Promise<Zone> => {
+  const zone = await killedBefore(isMarked, undefined, { attacherDown: true });
+  const refusal = { kind: 'error', code: 'UnauthorizedOperation', status: 403 } as const;
+  addFault(zone.world.parts.ec2, { action: 'DetachVolume', mishap: refusal, times: Infinity });
+  return zone;
 };
 
 const concludes = ({ command }: CommandMoment): boolean => command.do === 'conclude';
@@ -105,10 +114,21 @@ it.each([
     },
   ],
 ])('the entry of a machine %s stays unfinished', async (_, happens) => {
+  const zone = await killedWithDisksLeft();
+  happens(zone);
+  expect(await sweepFor(zone, 8, { detach: 'always' })).toEqual([]);
+  expect(isMarkedIn(zone, 1)).toBe(false);
+});
+
+it.each([
+  ['whose Node is there', () => undefined],
+  ['whose Node is gone', removeNode],
+])('a fence that only waits for the CSI attacher gives its place back: a machine %s', async (_, happens) => {
   const zone = await killedBefore(isMarked, undefined, { attacherDown: true });
   happens(zone);
-  expect(await sweepFor(zone, 8)).toEqual([]);
-  expect(isMarkedIn(zone, 1)).toBe(false);
+  await sweepFor(zone, 8, { detach: 'always' });
+  expect(isMarkedIn(zone, 1)).toBe(true);
+  expect(stateOf(zone.world).violations).toEqual([]);
 });
 
 it('the entry of a machine whose Node is parked ends even if a sweep looks at few parked Nodes', async () => {
@@ -125,8 +145,9 @@ it('the entry of a machine whose Node is parked ends even if a sweep looks at fe
 });
 
 it('the entry of a machine ends when its fence ends after all', async () => {
-  const zone = await killedBefore(isMarked, undefined, { attacherDown: true });
-  expect(await sweepFor(zone, 5)).toEqual([]);
+  const zone = await killedWithDisksLeft();
+  expect(await sweepFor(zone, 5, { detach: 'always' })).toEqual([]);
+  zone.world.parts.ec2.faults.splice(0);
   zone.world.parts.cluster.knobs.attacherDown = false;
   expect(await sweepFor(zone, 4)).toEqual(zone.machines);
 });
