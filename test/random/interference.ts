@@ -30,8 +30,8 @@ interface Change {
 /** How long a run needs from a look until it writes what it has decided (ms). */
 const LOOK_LASTS_MS = 10_000;
 
-/** How long a person's command needs until it has read the Node for the first time (ms). */
-const BEGINS_TO_LOOK_MS = 1_000;
+/** How long a person's command may need until it has read the Node for the first time, if calls fail (ms). */
+const BEGINS_TO_LOOK_MS = 30_000;
 
 /** A person has looked, and ends these fences. */
 interface Acceptance {
@@ -154,10 +154,13 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
     isChanged: (node) => {
       const change = changes.get(uidOf(node));
       if (!change || now() - change.reversedAt > LOOK_LASTS_MS) return false;
-      // If the cloud does not know the machine any more, and its kubelet has posted no later boot, nothing shows that
-      // the change was in an earlier one.
+      // If the cloud does not know the machine any more, or did not know it when a person ended the fence, and its
+      // kubelet has posted no later boot, nothing shows that the change was in an earlier one.
       const machine = cluster.machineOfNode.get(uidOf(node));
-      const isLast = machine !== undefined && isUnknown(machine) && change.bootID === bootOf(node);
+      const { record } = nodeFacts(node, []);
+      const isUnnamed =
+        (machine !== undefined && isUnknown(machine)) || (record?.phase === 'releasing' && record.generation === null);
+      const isLast = isUnnamed && change.bootID === bootOf(node);
       return isLast || now() - change.at < readLasts || change.launch === launchOf(node);
     },
     hasPresentTombstone: (node) => {

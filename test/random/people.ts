@@ -81,18 +81,20 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     const node = nodeAt(at);
     return node !== undefined && safety.optOuts.set(node, by);
   };
+  /** Writes the Node. If nothing on it tells a run about a removal any more, that removal no longer counts. */
+  const putTampered = (node: V1Node): void => {
+    const { tombstone, record, strayRecord, taintedFor, taints, label } = nodeFacts(node, []);
+    const isTold = tombstone ?? record ?? strayRecord ?? taintedFor;
+    if (isTold === null && (taints.quarantine || label === null)) safety.interference.forgetRemovals(node);
+    cluster.objects.nodes.put(nameOf(node), node);
+  };
   const removeTaint = (at: number): boolean => {
     const node = nodeAt(at);
     const own = node && taintsOf(node).find(isOurTaint);
     if (!node || !own) return false;
     safety.interference.noteRemoval(node);
-    cluster.objects.nodes.put(
-      nameOf(node),
-      withTaints(
-        node,
-        taintsOf(node).filter((taint) => taint !== own),
-      ),
-    );
+    const taints = taintsOf(node).filter((taint) => taint !== own);
+    putTampered(withTaints(node, taints));
     return true;
   };
   const removeFence = (at: number): boolean => {
@@ -113,13 +115,6 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
       withTaints({ ...node, metadata: { ...node.metadata, labels, annotations } }, taints),
     );
     return true;
-  };
-  /** Writes the Node. If nothing on it tells a run about a removal any more, that removal no longer counts. */
-  const putTampered = (node: V1Node): void => {
-    const { tombstone, record, strayRecord, taintedFor, taints, label } = nodeFacts(node, []);
-    const isTold = tombstone ?? record ?? strayRecord ?? taintedFor;
-    if (isTold === null && (taints.quarantine || label === null)) safety.interference.forgetRemovals(node);
-    cluster.objects.nodes.put(nameOf(node), node);
   };
   const removeLabel = (at: number, label: string): boolean => {
     const node = nodeAt(at);
