@@ -5,6 +5,8 @@ import { exploreNamed } from './named.ts';
 const NAMES = [
   'two-runs-after-the-mark',
   'stop',
+  'attacher-down',
+  'left-label',
   'left-parked',
   'left-parked-and-replaced',
   'wrong-account',

@@ -158,23 +158,22 @@ const releasesTooMuch = (step: Step, world: World): boolean => {
   return (step.tombstone !== null || step.record.bootID === bootIdOf(node)) && !isWithinWord(world);
 };
 
-/** A call that was sent before a person removed our taint may still take effect. */
-const isAfterRemoval = (step: Step, { removed, node, machine }: World, { transit }: Assumption): boolean =>
-  DESTRUCTIVE.has(step.do) &&
+/** Returns whether the step continues a fence that a person removed. A call that was sent before may still take effect. */
+const continuesAfter = (removed: NonNullable<World['removed']>, step: Step, { transit }: Assumption): boolean =>
+  DESTRUCTIVE.has(step.do) && (step.do === 'mark' || removed.age > PROOF_TICKS + transit);
+
+const isAfterRemoval = (step: Step, { removed, node, machine }: World, assumption: Assumption): boolean =>
   removed !== null &&
   removed.boot === node?.boot &&
   [null, machine.boot].includes(removed.start) &&
-  (step.do === 'mark' || removed.age > PROOF_TICKS + transit);
+  continuesAfter(removed, step, assumption);
 
 /**
  * Returns whether the step continues or restores the fence that a person has removed as a whole in this start of the
  * machine. Only a run that remembers the fence can know that.
  */
-export const restoresFence = (step: Step, { removed, machine }: World, { transit }: Assumption): boolean =>
-  DESTRUCTIVE.has(step.do) &&
-  removed?.boot === null &&
-  removed.start === machine.boot &&
-  (step.do === 'mark' || removed.age > PROOF_TICKS + transit);
+export const restoresFence = (step: Step, { removed, machine }: World, assumption: Assumption): boolean =>
+  removed?.boot === null && removed.start === machine.boot && continuesAfter(removed, step, assumption);
 
 /** Returns whether a call that was sent before a person intervened may still take effect. */
 const isLong = (age: number | null, assumption: Assumption): boolean => age !== null && age >= longAgo(assumption);

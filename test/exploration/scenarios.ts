@@ -40,6 +40,24 @@ const machines: readonly Scenario[] = [
     terminations: 1,
   }),
   scenario('forgotten', 'The machine is terminated, and EC2 forgets it.', { stops: 1, terminations: 1, forgets: 1 }),
+  scenario(
+    'attacher-down',
+    'The machine is stopped, and the CSI attacher is down.',
+    { stops: 1 },
+    { but: { attacherDown: true } },
+  ),
+  scenario(
+    'attacher-down-and-restart',
+    'The machine is stopped and started again, and the CSI attacher is down.',
+    { stops: 1, starts: 1 },
+    { but: { attacherDown: true } },
+  ),
+  scenario(
+    'attacher-down-and-terminated',
+    'The machine is stopped and terminated, its Node is deleted, and the CSI attacher is down.',
+    { stops: 1, terminations: 1 },
+    { but: { attacherDown: true } },
+  ),
   scenario('cut-off', 'The kubelet is cut off, and the machine may be stopped.', { stops: 1, cuts: 1 }),
   scenario('restart', 'The machine is stopped and started again.', { stops: 1, starts: 1 }),
   scenario('restart-and-cut-off', 'The machine is stopped and started again, and its kubelet is cut off.', {

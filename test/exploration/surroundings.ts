@@ -290,7 +290,7 @@ const controllers: readonly Event[] = [
   {
     says: 'the attacher detaches the disk',
     happens: (world, { cloud }) => {
-      if (world.attachment !== 'deleting') return null;
+      if (world.attachment !== 'deleting' || world.attacherDown) return null;
       return { ...(world.disk === 'here' ? detached(world, cloud) : world), attachment: 'gone' };
     },
   },
@@ -311,7 +311,11 @@ const controllers: readonly Event[] = [
   {
     says: 'attach-detach and the attacher attach the disk for the pod',
     happens: (world) =>
-      world.pod === 'bound' && world.node?.ready && world.attachment === 'gone' && world.disk === 'free'
+      world.pod === 'bound' &&
+      world.node?.ready &&
+      world.attachment === 'gone' &&
+      world.disk === 'free' &&
+      !world.attacherDown
         ? { ...world, attachment: 'attached', attachmentNumber: world.attachmentNumber + 1, disk: 'here' }
         : null,
   },

@@ -437,6 +437,7 @@ export const variants: readonly Variant[] = [
     'left-taken-back',
     'recovery',
   ),
+  without('detachDisk', 'attacher-down', 'recovery'),
   edited(
     'the label of a fence stays after a person removed the rest, although the machine runs',
     'fencing/rules/release.ts',

@@ -101,6 +101,8 @@ export interface World {
   readonly attachmentNumber: number;
   /** The kubelet reports the disk as in use. The report of a dead kubelet stays. */
   readonly inUse: boolean;
+  /** The CSI attacher is down: it neither attaches nor detaches, and its finalizer keeps the VolumeAttachment. */
+  readonly attacherDown?: true;
   /** Whether the disk is attached to this machine, to none, or to another machine whose database writes to it. */
   readonly disk: 'here' | 'free' | 'there';
   /** A run has seen the machine running in its present boot, and has reacted. */
