@@ -42,7 +42,12 @@ export interface StatusOptions extends CommonOptions {
 }
 
 /** Reasons why a release is refused that end by themselves, or when the machine starts. */
-const ENDS_WITHOUT_A_PERSON: ReadonlySet<ReasonCode> = new Set(['still-off', 'return-unproven', 'lease-misdated']);
+const ENDS_WITHOUT_A_PERSON: ReadonlySet<ReasonCode> = new Set([
+  'still-off',
+  'return-unproven',
+  'lease-misdated',
+  'renewal-awaited',
+]);
 
 const needsPerson = ({ release: { outcome, reason } }: FenceStatus): boolean =>
   outcome === 'refused' && !ENDS_WITHOUT_A_PERSON.has(reason.code);

@@ -50,10 +50,11 @@ export const withoutDeletedPods = (facts: ClusterFacts, taken: ReadonlySet<strin
   pods: facts.pods.filter((pod) => !taken.has(stepKey({ do: 'delete-pod', pod: targetPod(pod) }))),
 });
 
-/** Our taint's label is removed as well, unless the taint stays. */
+/** A fence's label goes with its tombstone. Our taint's label is removed as well, unless the taint stays. */
 const withTombstone = (node: NodeFacts, tombstone: Tombstone | null): NodeFacts => ({
   ...node,
   tombstone,
+  label: tombstone === null ? null : node.label,
   taintedFor: node.taints.ours ? node.taintedFor : null,
 });
 

@@ -1,4 +1,5 @@
 import { decide } from '../rules/decide.ts';
+import { isUnmarked } from '../rules/mark.ts';
 import { isLeftToOthers } from '../rules/waits.ts';
 import type { ClusterFacts } from '../model/cluster-facts.ts';
 import type { MachineFacts } from '../model/machine.ts';
@@ -86,13 +87,21 @@ const waitAtOnce = (view: View): Decision | null => {
   return decision.do === 'wait' && decision.until !== null ? decision : null;
 };
 
-const waitsForOthers: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['attachments-going', 'pods-going']);
+const waitsForOthers: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
+  'attachments-going',
+  'pods-going',
+  'name-reused',
+  'step-refused',
+]);
 
-/** Returns whether the run ends while only others can remove what is left, such as a CSI attacher that is down. */
+/**
+ * Returns whether the run ends while only others can remove what is left, such as a CSI attacher that is down, or
+ * before the fence could begin, because the mark was rejected.
+ */
 const isLeftWaiting = (state: RunState, now: Moment): boolean => {
   const view = viewOf(state, now);
-  if (view === null || state.ending?.outcome !== 'waiting') return false;
-  return waitsForOthers.has(state.ending.reason.code) && isLeftToOthers(view);
+  if (view === null || !state.ending || !waitsForOthers.has(state.ending.reason.code)) return false;
+  return isLeftToOthers(view) || (state.ending.reason.code === 'step-refused' && isUnmarked(view));
 };
 
 /**
@@ -109,7 +118,7 @@ const endsTheFence = (state: RunState, now: Moment): boolean => {
   const over =
     ending.outcome === 'fenced' ||
     ending.outcome === 'released' ||
-    (ending.outcome === 'ignored' && admission?.admitted === true);
+    (ending.outcome === 'ignored' && (admission?.admitted === true || ending.reason.code === 'no-node'));
   return over || takenByHand.has(ending.reason.code) || isLeftWaiting(state, now);
 };
 

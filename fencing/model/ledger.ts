@@ -154,8 +154,9 @@ const unfolded = (
 
 /**
  * Returns whether the fence may begin, and the new content of the ledger. `write` is null if the ledger needs no
- * change. A fence that already has an entry is admitted again: a message may arrive twice, a run may die after its
- * reservation, and work may return to a finished fence. The entry then becomes open again, and keeps its age.
+ * change. A fence whose entry is open is admitted again: a message may arrive twice, and a run may die after its
+ * reservation. If work returns to a finished fence, the fence needs a place among the unfinished ones. Its entry then
+ * becomes open again, and keeps its age.
  * `maxFinished` is the number of finished fences that keep their entries.
  */
 export const admitReservation = (
@@ -172,16 +173,19 @@ export const admitReservation = (
   const latest = ledger.entries.find((entry) => entry.machine === machine) ?? unfolded(ledger.counted, reserving);
   const entered = latest && (boot === null || latest.boot === boot) ? latest : undefined;
   const use = capUse(others, reserving.cap, reserving.nodes);
+  const isCounted = entered !== undefined || use.begun < use.limits.begun;
   const admitted =
-    entered !== undefined ||
-    reserving.isOverridden ||
-    (use.begun < use.limits.begun && use.unfinished < use.limits.unfinished);
+    entered?.finished === false || reserving.isOverridden || (isCounted && use.unfinished < use.limits.unfinished);
   const begins: LedgerEntry = entered
     ? { ...entered, finished: false }
     : { machine, boot: boot ?? '', begun: now, finished: false, nodes: reserving.nodes };
   const isNew = admitted && entered?.finished !== false;
   const after = isNew ? { ...others, entries: [...others.entries, begins] } : ledger;
-  return { says: { ...use, admitted }, write: isNew || corrected ? withoutOldEntries(after, maxFinished) : null };
+  const opens = entered ? null : use.opens;
+  return {
+    says: { ...use, opens, admitted },
+    write: isNew || corrected ? withoutOldEntries(after, maxFinished) : null,
+  };
 };
 
 /** Returns the ledger with the given fences marked as finished, or null if none of their entries is open. */

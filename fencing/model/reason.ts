@@ -50,6 +50,7 @@ export type ReasonCode =
   | 'cluster-unreachable'
   | 'return-unproven'
   | 'lease-misdated'
+  | 'renewal-awaited'
   | 'controllers-settling'
   // doing
   | 'off-proven'

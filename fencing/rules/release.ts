@@ -24,22 +24,26 @@ import { fenceOfBareLabel } from './removed.ts';
 
 const unproven = (says: string): Reason => because('return-unproven', says);
 
+/** Returns whether this run itself has seen a renewal of the Lease. */
+const isRenewedNow = ({ cluster: { lease }, memory }: View): boolean =>
+  memory.firstLease !== undefined && memory.firstLease !== lease;
+
 /**
- * Returns whether the Lease was renewed after `before`, and recently. A renewal that this run itself observes counts
- * even if the machine's clock is wrong.
+ * Returns whether the Lease was renewed after the fence began, and recently. A renewal that this run itself observes
+ * counts even if the machine's clock is wrong.
  */
-const leaseIsFresh = ({ cluster: { lease }, memory, now }: View, before: string | null): boolean => {
-  if (lease === null || lease === before) return false;
-  const renewedNow = memory.firstLease !== undefined && memory.firstLease !== lease;
-  return renewedNow || Math.abs(now.wall - Date.parse(lease)) < timing.leaseFresh;
+const leaseIsFresh = (view: View, record: FenceRecord): boolean => {
+  const { lease } = view.cluster;
+  if (lease === null || lease === record.lease) return false;
+  return isRenewedNow(view) || Math.abs(view.now.wall - Date.parse(lease)) < timing.leaseFresh;
 };
 
 /**
  * Returns why the Lease does not prove a return yet. A Lease of the new boot with a wrong date may come from a machine
  * whose clock is wrong. In that case, the run does not end early: it must observe the next renewal itself.
  */
-const whyLeaseProvesNothing = ({ cluster: { lease } }: View, node: NodeFacts, before: string | null): Reason =>
-  lease === null || lease === before
+const whyLeaseProvesNothing = ({ cluster: { lease } }: View, node: NodeFacts, record: FenceRecord): Reason =>
+  lease === null || lease === record.lease
     ? unproven(`the kubelet of ${node.name} has not renewed its Lease recently`)
     : because(
         'lease-misdated',
@@ -75,7 +79,7 @@ const missingForReturn = (view: View, node: NodeFacts, record: FenceRecord): Rea
     return unproven(`the cloud says that the machine is ${powerInWords(view.machine.power)}, not running`);
   if (node.bootID === record.bootID) return unproven(`Node ${node.name} still shows the boot that was fenced`);
   if (node.ready !== 'True') return unproven(`Node ${node.name} is not Ready yet`);
-  if (!leaseIsFresh(view, record.lease)) return whyLeaseProvesNothing(view, node, record.lease);
+  if (!leaseIsFresh(view, record)) return whyLeaseProvesNothing(view, node, record);
   const pod = goingPod(view, record);
   if (pod !== null) return unproven(`the fence deleted Pod ${pod}, but the Pod still exists`);
   const volume = leftoverAttachment(view, record);
@@ -267,13 +271,15 @@ const namesNoBoot = (node: NodeFacts, trace: FenceInBoot | null): boolean =>
     ? fenceOfBareLabel(node) !== null
     : isOfUnknownBoot(trace, node) && (hasNoRecord(node) || isKept(node));
 
-/** Returns whether the Node is Ready and belongs to the machine. */
-const isReadyNodeOf = ({ machine, identityRules }: View, node: NodeFacts): boolean =>
-  node.ready === 'True' && proveIdentity(node, machine, identityRules) === 'proven';
+/** Returns whether the Node is Ready, has a Lease, and belongs to the machine. */
+const isReadyNodeOf = ({ machine, cluster, identityRules }: View, node: NodeFacts): boolean =>
+  node.ready === 'True' && cluster.lease !== null && proveIdentity(node, machine, identityRules) === 'proven';
 
 /**
  * Removes the trace of a fence of an earlier boot or stop. A machine that runs again has another boot than the one in
- * which someone removed our fence. If the trace names no boot, the kubelet must confirm that the machine runs.
+ * which someone removed our fence. If the trace names no boot, the kubelet must confirm that the machine runs: for some
+ * time after a stop, the cloud may still say that it runs, and the Lease is still recent. So only a renewal that this
+ * run sees counts.
  */
 export const removeTombstone: Rule = (view) => {
   const { node } = view.cluster;
@@ -281,7 +287,11 @@ export const removeTombstone: Rule = (view) => {
   const trace = tombstoneOf(node);
   if (!isOfEarlierBoot(view, node, trace)) {
     if (!namesNoBoot(node, trace) || !isReadyNodeOf(view, node)) return null;
-    if (!leaseIsFresh(view, null)) return wait(pollDelay(view), whyLeaseProvesNothing(view, node, null));
+    if (!isRenewedNow(view))
+      return wait(
+        pollDelay(view),
+        because('renewal-awaited', `Cloudfence waits until the kubelet of ${node.name} renews its Lease`),
+      );
   }
   return takeStep(
     { do: 'set-tombstone', node: targetNode(node), tombstone: null },

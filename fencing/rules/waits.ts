@@ -141,12 +141,15 @@ export const waitForDisks: Rule = (view) => {
 };
 
 /**
- * Returns whether Cloudfence has done its part of the fence, and only others can remove what is left. An example is an
- * attachment with the finalizer of a CSI attacher that is down.
+ * Returns whether Cloudfence has done its part of the fence, and only others can remove what is left. Examples are an
+ * attachment with the finalizer of a CSI attacher that is down, a pod whose deletion the API server rejects, and an
+ * attachment to a Node whose name is in use again.
  */
 export const isLeftToOthers = (view: View): boolean =>
-  podsToDelete(view).every((pod) => isHeldByFinalizer(view, pod) || isRecurring(view, pod)) &&
-  volumesGoing(view).every(({ attachment }) => attachment?.deletingSince != null) &&
+  podsToDelete(view).every(
+    (pod) => isHeldByFinalizer(view, pod) || isRecurring(view, pod) || isDeletionDeclined(view, pod),
+  ) &&
+  (view.cluster.nameTaken || volumesGoing(view).every(({ attachment }) => attachment?.deletingSince != null)) &&
   disksGoing(view).length === 0;
 
 /** Waits while a new attachment has a nudge, so that the run can remove it. */

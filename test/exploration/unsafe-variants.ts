@@ -586,7 +586,7 @@ export const variants: readonly Variant[] = [
       release(
         '  if (node.bootID === record.bootID) return unproven(`Node ${node.name} still shows the boot that was fenced`);\n',
       ),
-      release('  if (!leaseIsFresh(view, record.lease)) return whyLeaseProvesNothing(view, node, record.lease);\n'),
+      release('  if (!leaseIsFresh(view, record)) return whyLeaseProvesNothing(view, node, record);\n'),
     ],
     'restart',
     'release-after-return',

@@ -514,14 +514,14 @@ describe('a tombstone that a person left while the cloud did not know the boot',
     ['stays if the cloud knew the boot', runs({ tombstone: KNOWN }), 'ignored machine-running'],
     ['stays while the Node is not Ready', runs({ ready: 'Unknown', readySince: NOW }), 'ignored machine-running'],
     [
-      'waits for a renewal while the Lease is old',
+      'waits for a renewal of the Lease',
       {
         ...runs({}, { lease: ago(timing.leaseFresh) }),
         memory: { ...view().memory, firstLease: ago(timing.leaseFresh) },
       },
-      'wait lease-misdated',
+      'wait renewal-awaited',
     ],
-    ['waits for a Lease if there is none', runs({}, { lease: null }), 'wait return-unproven'],
+    ['stays if there is no Lease', runs({}, { lease: null }), 'ignored machine-running'],
     ['stays if nothing names the machine', runs({ identitySources: [] }), 'refused identity-unproven'],
     [
       'stays while the machine starts',

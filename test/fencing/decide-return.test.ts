@@ -136,9 +136,13 @@ describe('the return of a machine', () => {
       because: { code: 'returned' },
     });
     expect(said(returned(node({ ...bare, ready: 'False' })))).toBe('refused record-lost');
-    const stale = ago(timing.leaseFresh);
-    const memory = { ...view().memory, firstLease: stale };
-    expect(said(returned(node(bare), { lease: stale }, { memory }))).toBe('wait lease-misdated');
+    const seen = (firstLease: string | null | undefined) => ({ memory: { ...view().memory, firstLease } });
+    expect(said(returned(node(bare), { lease: ago(0) }, seen(ago(0))))).toBe('wait renewal-awaited');
+    expect(said(returned(node(bare), { lease: ago(0) }, seen(undefined)))).toBe('wait renewal-awaited');
+    expect(said(returned(node(bare), { lease: ago(900_000) }, seen(ago(910_000))))).toBe('set-tombstone');
+    expect(decide(returned(node(bare), { lease: ago(0) }, seen(ago(0)))).because.says).toBe(
+      'Cloudfence waits until the kubelet of node-a renews its Lease',
+    );
     expect(said(returned(node({ ...bare, identitySources: [] })))).toBe('refused identity-unproven');
     expect(said(returned(node({ ...bare, taints: PARKED })))).toBe('refused record-lost');
     expect(said(returned(node(bare), {}, { machine: up({ power: 'starting' }) }))).toBe('ignored machine-starting');

@@ -145,6 +145,17 @@ describe('a reservation', () => {
     const left = ledger([{ ...over, begun: NOW - 15 * MINUTE }, ...finished(4)]);
     expect(admitReservation(left, claimant()).says.admitted).toBe(false);
   });
+  it('needs a place among the unfinished fences for a fence that continues, but not among those of the window', () => {
+    const over = { ...mine, begun: NOW - 5 * MINUTE, finished: true };
+    const open = Array.from({ length: 2 }, (_, nth) => entry(`open-${nth}`, { finished: false }));
+    const one = { ...claimant(), cap: { share: 0.01, atOnce: 0.01 }, nodes: 100 };
+    expect(admitReservation(ledger([...finished(4), over]), one).says).toMatchObject({ admitted: true, opens: null });
+    const full = ledger([...finished(4), ...open, over]);
+    expect(admitReservation(full, one)).toMatchObject({ says: { admitted: false, opens: null }, write: null });
+    expect(admitReservation(full, { ...one, isOverridden: true }).says.admitted).toBe(true);
+    const continued = ledger([...finished(4), ...open, { ...over, finished: false }]);
+    expect(admitReservation(continued, one).says.admitted).toBe(true);
+  });
   it.each([
     [0, 1],
     [1, 0],

@@ -548,6 +548,11 @@ describe('the end of a run', () => {
       'conclude',
     ],
     [
+      'because nothing is left is written into the ledger, even if the cap was never asked',
+      { ...ending('ignored', 'no-node'), ...unclaimed },
+      'conclude',
+    ],
+    [
       'without a fence is not written into the ledger if the cap was never asked',
       { ...ending('ignored', 'nothing-to-free'), ...unclaimed },
       'finish',
@@ -572,30 +577,27 @@ describe('the end of a run', () => {
   const waiting = (code: 'attachments-going' | 'pods-going' | 'disks-going') => ({
     ending: { outcome: 'waiting', reason: because(code, ''), lookAgainIn: 1_000, retry: false } as const,
   });
+  const failing = (code: 'step-refused' | 'unavailable' | 'name-reused') => ({
+    ending: { outcome: 'failed', reason: because(code, ''), lookAgainIn: null, retry: true } as const,
+    eventsRecorded: true,
+  });
+  const reused = { node: null, nameTaken: true, pods: [], volumes: [volume()] };
   const leaving = volume({ attachment: attachment({ deletingSince: NOW - 1_000 }) });
   const left = { ...read(0, 0, machine({ disks: [] })), ...facts({ node: marked(), pods: [], volumes: [leaving] }) };
   it.each([
     ['for an attachment that its attacher has to release', { ...left, ...waiting('attachments-going') }, 'conclude'],
     ['for a pod that finalizers keep', { ...left, ...waiting('pods-going') }, 'conclude'],
     ['for a detach', { ...left, ...waiting('disks-going') }, 'finish'],
+    ['for a pod, before the mark', { ...left, ...facts({ node: node() }), ...waiting('pods-going') }, 'finish'],
     ['for a pod', { ...left, ...facts({ node: marked(), volumes: [leaving] }), ...waiting('pods-going') }, 'finish'],
     ['for something that this run has not read', { ...left, cluster: null, ...waiting('attachments-going') }, 'finish'],
     ['in a dry run', { ...left, ...dry, ...waiting('attachments-going') }, 'finish'],
     ['once its place is given back', { ...left, ...waiting('attachments-going'), concluded: true }, 'finish'],
-    [
-      'for an attachment, but failed',
-      {
-        ...left,
-        ending: {
-          outcome: 'failed',
-          reason: because('attachments-going', ''),
-          lookAgainIn: null,
-          retry: true,
-        } as const,
-        eventsRecorded: true,
-      },
-      'finish',
-    ],
+    ['while steps are rejected', { ...left, ...failing('step-refused') }, 'conclude'],
+    ['because the mark is rejected', { ...left, ...facts({ node: node() }), ...failing('step-refused') }, 'conclude'],
+    ['while a pod is left', { ...left, ...facts({ node: marked() }), ...failing('step-refused') }, 'finish'],
+    ['because the cloud does not answer', { ...left, ...facts({ node: node() }), ...failing('unavailable') }, 'finish'],
+    ['because its Node name is in use again', { ...left, ...facts(reused), ...failing('name-reused') }, 'conclude'],
   ])('gives its place under the cap back if it waits for others: %s', (_, change, expected) =>
     expect(next(change).do).toBe(expected),
   );

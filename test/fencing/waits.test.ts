@@ -246,6 +246,17 @@ describe('a fence', () => {
       fencing({ volumes: [free] }, {}, { machine: onDisk2(), policy: { ...defaultPolicy, detach: 'never' } }),
       true,
     ],
+    ['whose Node name is in use again', fencing({ node: null, nameTaken: true, volumes: [volume()] }), true],
+    [
+      'whose Node name is in use again, with a disk',
+      fencing({ node: null, nameTaken: true, volumes: [free] }, {}, { machine: onDisk2() }),
+      false,
+    ],
+    [
+      'with a pod whose deletion is rejected',
+      fencing({ pods: [pod({ volumes: [] })] }, { declined: new Map([['delete-pod pod-uid', 'denied']]) }),
+      true,
+    ],
     ['with a pod', fencing({ pods: [pod({ volumes: [] })] }), false],
     ['with a pod that only finalizers keep', fencing({ pods: [held] }, failed), true],
     ['with such a pod, and another one', fencing({ pods: [held, pod({ uid: 'other', volumes: [] })] }, failed), false],

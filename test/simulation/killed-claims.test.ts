@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
-import { addFault } from '../../sandbox/ec2/faults.ts';
+import { addFault, throttled } from '../../sandbox/ec2/faults.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject, listObjects } from '../../sandbox/cluster/get-objects.ts';
 import { ATTACHED_NODE_ID, FENCED_LABEL } from '../../kubernetes/names.ts';
@@ -34,11 +34,10 @@ const killedBefore = async (
   return { world: cut.world, machines };
 };
 
-/** The CSI attacher is down, and the cloud refuses to detach disks. So a fence has work left that only Cloudfence does. */
+/** The CSI attacher is down, and each detach is throttled. So a fence has work left that only Cloudfence does. */
 const killedWithDisksLeft = async (): Promise<Zone> => {
   const zone = await killedBefore(isMarked, undefined, { attacherDown: true });
-  const refusal = { kind: 'error', code: 'UnauthorizedOperation', status: 403 } as const;
-  addFault(zone.world.parts.ec2, { action: 'DetachVolume', mishap: refusal, times: Infinity });
+  addFault(zone.world.parts.ec2, { action: 'DetachVolume', mishap: throttled, times: Infinity });
   return zone;
 };
 

@@ -4,7 +4,7 @@ import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { startRun } from '../../fencing/loop/state.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
-import { FENCED_LABEL, QUARANTINE, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
+import { FENCED_LABEL, QUARANTINE, RECORD_ANNOTATION, SEAL_LABEL, TAINT_LABEL } from '../../kubernetes/names.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
@@ -204,14 +204,25 @@ describe('a machine that is still off in shadow mode', () => {
   });
 });
 
-it('a dry run also ends if only the label next to our taint is left', async () => {
+it.each([
+  ['the label next to our taint', (labels: Record<string, string>) => delete labels[FENCED_LABEL]],
+  ['the label of the fence', (labels: Record<string, string>) => delete labels[TAINT_LABEL]],
+  [
+    'a tombstone of an earlier boot',
+    (labels: Record<string, string>) => {
+      labels[FENCED_LABEL] = `${labels[FENCED_LABEL] ?? ''}_removed_0123456789`;
+      delete labels[TAINT_LABEL];
+    },
+  ],
+])('a dry run also ends if only %s is left', async (_, leaves) => {
   const incident = await runsAgain();
   const node = nodeOf(incident);
   if (!node) throw new Error('no Node');
   writerAs(incident.world, 'person').change('nodes', node, (draft) => {
     draft.spec.taints = [];
     draft.metadata.annotations = {};
-    delete draft.metadata.labels?.[FENCED_LABEL];
+    leaves(draft.metadata.labels ?? {});
+    delete draft.metadata.labels?.[SEAL_LABEL];
   });
   incident.world.advance(60_000);
   expect((await fence(incident, { policy: dryRun })).steps.length).toBeLessThan(2);
