@@ -16,8 +16,19 @@ export const listParameter = (params: URLSearchParams, name: string): readonly s
   return values;
 };
 
-export const filtersOf = (params: URLSearchParams): readonly Filter[] =>
-  filterNames(params).map((name, index) => ({ name, values: listParameter(params, `Filter.${index + 1}.Value`) }));
+const MOST_FILTER_VALUES = 200;
+
+export const filtersOf = (params: URLSearchParams): readonly Filter[] => {
+  const filters = filterNames(params).map((name, index) => ({
+    name,
+    values: listParameter(params, `Filter.${index + 1}.Value`),
+  }));
+  if (filters.flatMap(({ values }) => values).length <= MOST_FILTER_VALUES) return filters;
+  throw new Ec2Refusal(
+    'FilterLimitExceeded',
+    `The maximum number of filter values specified on a single call is ${MOST_FILTER_VALUES}`,
+  );
+};
 
 const filterNames = (params: URLSearchParams): readonly string[] => {
   const names: string[] = [];

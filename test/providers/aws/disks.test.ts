@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Unavailable } from '../../../fencing/model/errors.ts';
 import { askWitnesses, attachedDisks, isAttachedTo, viewDisks, viewDisksOfAll } from '../../../providers/aws/disks.ts';
 import { answerXml, xmlList } from '../../../sandbox/ec2/render.ts';
-import { patient } from '../../sandbox/ec2/ec2-world.ts';
+import { clientOf, ec2World, patient } from '../../sandbox/ec2/ec2-world.ts';
 
 /** What an instance and its volumes say about each other, field by field. */
 
@@ -36,6 +36,7 @@ describe('a disk that itself names the machine', () => {
     expect(kept({}, {}, null)).toEqual(['EC2 does not know the instance, so its root device is unknown']);
     expect(kept({}, {}, {})).toEqual(['root device']);
     expect(kept({ Device: '/dev/xvda' })).toEqual(['root device']);
+    expect(kept({ Device: '/dev/xvdaa' })).toEqual([null]);
     expect(kept({}, { MultiAttachEnabled: true })).toEqual([shared]);
     expect(kept({}, {}, instance, [on(other)])).toEqual([shared]);
     expect(kept({}, {}, { ...instance, Operator: { Managed: true } })).toEqual(['managed by AWS']);
@@ -75,6 +76,7 @@ it('a disk that only the machine names is listed, but must be kept', () => {
   expect(only(mapped('attached'))).toEqual([{ disk: 'vol-1', state: 'attached', keep: why }]);
   expect(only(mapped('detaching'))).toEqual([{ disk: 'vol-1', state: 'detaching', keep: why }]);
   expect(only(mapped('attached', '/dev/xvda'))).toEqual([{ disk: 'vol-1', state: 'attached', keep: 'root device' }]);
+  expect(only(mapped('attached', '/dev/xvdaa'))).toEqual([{ disk: 'vol-1', state: 'attached', keep: why }]);
   expect(only(mapped('detached'))).toEqual([]);
   expect(only({ ...instance, BlockDeviceMappings: [{ DeviceName: '/dev/xvdz' }] })).toEqual([]);
   expect(attachedDisks(machine, null, [])).toEqual([]);
@@ -176,6 +178,8 @@ describe('what a diagnosis reads about volumes', () => {
       },
       { disk: two, exists: true, state: 'available', zone: null, shared: false, holders: [], free: true },
     ]);
+    const unknown = { disk: one, exists: false, state: '', zone: null, shared: false, holders: [], free: false };
+    expect(await viewDisks(clientOf(ec2World()), [handle(one)], patient())).toEqual([unknown]);
     const nobodys = { driver: 'another', handle: one };
     expect(await viewDisks(answering([]), [nobodys], patient())).toEqual([]);
   });

@@ -113,6 +113,13 @@ describe('a look at instances of EC2', () => {
     expect(facts.filter((one) => one.power === 'running')).toHaveLength(227);
   });
 
+  it('answers for more machines than EC2 accepts in the filter of one call', async () => {
+    const world = ec2World();
+    const known = Array.from({ length: 201 }, () => addInstance(world));
+    const facts = await look(world, known, true);
+    expect(facts.map(({ machine, disks }) => [machine, disks.length])).toEqual(known.map((id) => [id, 1]));
+  });
+
   it('answers although EC2 returns a hundred machines on fifty pages', async () => {
     const world = ec2World({ pageSize: 2 });
     const known = Array.from({ length: 100 }, () => addInstance(world));

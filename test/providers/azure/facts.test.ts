@@ -104,7 +104,7 @@ describe('the facts about a machine that ARM knows', () => {
   });
 
   it('distinguish boots by the last operation if there is no such time, and then the generation drifts', () => {
-    for (const none of [null, disk()]) {
+    for (const none of [null, disk(), disk({ timeCreated: HANDED_OVER })]) {
       const facts = factsOf(provisioned(), none);
       expect(facts.generation).toBe('id-1 provisioned 2026-11-21T09:00:00.000Z');
       expect(facts.generationDrifts).toBe(true);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PermissionDenied, Refused, Unavailable } from '../../../fencing/model/errors.ts';
 import { addFault, throttled } from '../../../sandbox/azure/faults.ts';
 import { deallocate, start } from '../../../sandbox/azure/machines.ts';
+import { inProcessClient } from '../../../sandbox/azure/in-process-client.ts';
 import { addDisk, addMachine, forget } from '../../../sandbox/azure/scenario.ts';
 import { disksOf, machineIn, type AzureCloudWorld } from '../../../sandbox/azure/state.ts';
 import { azureWorld, clientsOf, cloudOf, MINUTE, NOW, patient, prefix } from '../../sandbox/azure/azure-world.ts';
@@ -103,6 +104,24 @@ describe('a look at machines of Azure', () => {
     expect(facts.filter(({ power }) => power === 'missing').map(({ machine }) => machine)).toEqual(gone);
     expect(facts.filter(({ power }) => power === 'unknown').map(({ machine }) => machine)).toEqual(nonsense);
     expect(facts.filter(({ power }) => power === 'running')).toHaveLength(28);
+  });
+
+  it('reads no more than ten machines at the same time, and all of them', async () => {
+    const world = azureWorld();
+    const known = Array.from({ length: 30 }, () => addMachine(world));
+    const client = inProcessClient(world);
+    let [open, most] = [0, 0];
+    const sendRequest: typeof client.sendRequest = async (request) => {
+      most = Math.max(most, (open += 1));
+      return client.sendRequest(request).finally(() => (open -= 1));
+    };
+    const facts = await cloudOf(world, clientsOf(world, { httpClient: { sendRequest } })).look(
+      known,
+      { disks: false },
+      patient(),
+    );
+    expect(facts.map(({ machine }) => machine)).toEqual(known);
+    expect([most, open]).toEqual([10, 0]);
   });
 
   it('says which disks must be kept, and why', async () => {

@@ -178,13 +178,17 @@ describe('a detach of a disk that the instance no longer has', () => {
     expect(standIn?.asked.map(({ method }) => method)).toEqual(['GET', 'GET']);
   });
 
-  it.each([{ name: 'pvc-1' }, { name: 'pvc-1', status: '' }, { name: 'pvc-2', status: 'READY' }, {}])(
-    'does not count as done because of an answer that is not about that disk: %j',
-    async (body) => {
-      const cloud = await cloudAnswering(instance({ status: 'TERMINATED', disks: [] }), { body });
-      await expect(
-        cloud.detach({ machine: MACHINE, incarnation: ID }, DISK, 'plain', granted, patient()),
-      ).rejects.toBeInstanceOf(Unavailable);
-    },
-  );
+  it.each([
+    { name: 'pvc-1' },
+    { name: 'pvc-1', status: '' },
+    { name: 'pvc-2', status: 'READY' },
+    { name: 'restored-pvc-1', status: 'READY' },
+    { name: 'pvc-10', status: 'READY' },
+    {},
+  ])('does not count as done because of an answer that is not about that disk: %j', async (body) => {
+    const cloud = await cloudAnswering(instance({ status: 'TERMINATED', disks: [] }), { body });
+    await expect(
+      cloud.detach({ machine: MACHINE, incarnation: ID }, DISK, 'plain', granted, patient()),
+    ).rejects.toBeInstanceOf(Unavailable);
+  });
 });

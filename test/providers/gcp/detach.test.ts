@@ -114,12 +114,15 @@ describe('a detach', () => {
     },
   );
 
-  /** Compute Engine accepts the detach with this answer, and does nothing. */
-  const acceptedWith = (answer: object) => {
+  /** Compute Engine accepts the detach with this answer, gives the other one to each wait, and does nothing. */
+  const acceptedWith = (answer: object, waited = answer) => {
     const { world, disk, target } = withDisk();
     const inner = inProcessFetch(world);
-    const fetch: InProcessFetch = async (input, init) =>
-      wireCall(input, init).method === 'POST' ? Response.json(answer) : inner(input, init);
+    const fetch: InProcessFetch = async (input, init) => {
+      const { method, url } = wireCall(input, init);
+      if (url.includes('/wait')) return Response.json(waited);
+      return method === 'POST' ? Response.json(answer) : inner(input, init);
+    };
     return cloudOf(world, clientsOf(world, fetch)).detach(target, disk, 'plain', granted, patient());
   };
   const ended = (httpErrorStatusCode: number, code?: string) => ({
@@ -128,6 +131,7 @@ describe('a detach', () => {
     httpErrorStatusCode,
     error: { errors: code === undefined ? [] : [{ code }] },
   });
+  const running = { name: 'operation-1', status: 'RUNNING' };
   const DETACH = 'compute.instances.detachDisk';
 
   it.each([
@@ -139,12 +143,13 @@ describe('a detach', () => {
     ['TIMEOUT', Unavailable],
     ['PERMISSIONS_ERROR', PermissionDenied],
   ])('whose operation ends with %s gets the meaning of that code, whatever its status', async (code, kind) => {
-    const failed = acceptedWith(ended(400, code));
-    await expect(failed).rejects.toBeInstanceOf(kind);
-    await expect(failed).rejects.toMatchObject({
-      message: `the operation of ${DETACH} ended with ${code}`,
-      cause: { errors: [{ code }] },
-    });
+    for (const failed of [acceptedWith(ended(400, code)), acceptedWith(running, ended(400, code))]) {
+      await expect(failed).rejects.toBeInstanceOf(kind);
+      await expect(failed).rejects.toMatchObject({
+        message: `the operation of ${DETACH} ended with ${code}`,
+        cause: { errors: [{ code }] },
+      });
+    }
   });
 
   it.each([
@@ -170,9 +175,18 @@ describe('a detach', () => {
     });
   });
 
+  it('whose operation fails during a wait, without a status, is refused', async () => {
+    const failed = { name: 'operation-1', status: 'DONE', error: { errors: [{ code: 'SOMETHING_NEW' }] } };
+    await expect(acceptedWith(running, failed)).rejects.toMatchObject({
+      name: 'Refused',
+      cause: { message: `the operation of ${DETACH} ended with SOMETHING_NEW` },
+    });
+  });
+
   it('whose operation ended without an error is done', async () => {
     await expect(acceptedWith(ended(399))).resolves.toBeUndefined();
     await expect(acceptedWith({ name: 'operation-1', status: 'DONE' })).resolves.toBeUndefined();
+    await expect(acceptedWith(running, { name: 'operation-1', status: 'DONE' })).resolves.toBeUndefined();
   });
 
   it('fails if the answer is not an operation', async () => {
@@ -258,6 +272,19 @@ describe('a detach', () => {
     await expect(cloudOf(world).detach(target, disk, 'forced', granted, patient())).rejects.toBeInstanceOf(Refused);
     expect(world.parts.gce.operations).toEqual([]);
     expect(held(world, disk)).toBe(true);
+  });
+
+  it('has the device name of the intended machine, although the next one of the name has the disk, too', async () => {
+    const { world, disk, machine, target } = withDisk();
+    const other = addDisk(world, {}, { instance: machine, deviceName: 'data' });
+    const intended = instanceIn(world, machine);
+    const renamed = `${machine}-renamed`;
+    for (const path of [disk, other]) addDisk(world, { ...diskIn(world, path), users: [renamed] });
+    addInstance(world, { ...intended, path: renamed });
+    const shared = { source: disk, boot: false, mode: 'READ_WRITE', autoDelete: false } as const;
+    recreate(world, machine, { ...stopped, disks: [{ ...shared, deviceName: 'data' }] });
+    await cloudOf(world).detach(target, disk, 'plain', granted, patient());
+    expect([held(world, disk), held(world, other)]).toEqual([false, true]);
   });
 
   it('does not reach the next machine of the name if that appears right before the call', async () => {

@@ -115,6 +115,14 @@ describe('a look at instances of Compute Engine', () => {
   });
 });
 
+it('a look at an instance with as many disks as Compute Engine allows reads each of them', async () => {
+  const world = gceWorld();
+  const path = addInstance(world);
+  const data = Array.from({ length: 127 }, () => addDisk(world, {}, { instance: path }));
+  const [facts] = await look(world, [path], true);
+  expect(facts?.disks.filter(({ keep }) => keep === null).map(({ disk }) => disk)).toEqual(data);
+});
+
 /** A local SSD. */
 const addScratch = (world: GceWorld, path: string): void => {
   const instance = instanceIn(world, path);

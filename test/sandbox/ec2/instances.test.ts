@@ -163,6 +163,18 @@ describe("the life of an instance in the sandbox's EC2", () => {
     expect(second.NextToken).toBeUndefined();
   });
 
+  it('accepts up to two hundred filter values in one call', async () => {
+    const world = ec2World();
+    const id = addInstance(world);
+    const asked = (values: number) => {
+      const ids = { Name: 'instance-id', Values: Array.from({ length: values }, () => id) };
+      const running = { Name: 'instance-state-name', Values: ['running'] };
+      return clientOf(world).send(new DescribeInstancesCommand({ Filters: [ids, running] }));
+    };
+    expect((await asked(199)).Reservations).toHaveLength(1);
+    await expect(asked(200)).rejects.toSatisfy((caught) => errorCodeOf(caught) === 'FilterLimitExceeded');
+  });
+
   it('can be forked: what happens in one branch does not happen in the other', () => {
     const world = ec2World();
     const id = addInstance(world);
