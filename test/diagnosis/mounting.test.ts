@@ -96,6 +96,18 @@ describe('a pod that runs and is not ready', () => {
     return begun;
   };
 
+  /** Each container of the pod mounts the volume in one of these ways. */
+  const mountedIn =
+    (...mounts: readonly { readonly readOnly?: boolean }[]) =>
+    (world: AwsWorld) =>
+      edit(world, 'pods', ['app', 'default'], ({ spec }) => {
+        const containers = mounts.map((mount, nth) => ({
+          name: `container-${nth}`,
+          volumeMounts: [{ name: 'data', mountPath: '/data', ...mount }],
+        }));
+        Object.assign(spec, { containers });
+      });
+
   it.each([
     [
       'the pod mounts it read-only',
@@ -118,6 +130,24 @@ describe('a pod that runs and is not ready', () => {
     change(world);
     const answer = await diagnoseSandbox(world);
     expect(theCause(answer), answer.text).toMatchObject({ kind: 'read-only', confidence: 'likely', proof: [words] });
+  });
+
+  it('cannot write if each container mounts the volume read-only', async () => {
+    const { world } = unready();
+    mountedIn({ readOnly: true }, { readOnly: true })(world);
+    expect(theCause(await diagnoseSandbox(world))).toMatchObject({
+      kind: 'read-only',
+      proof: ['the pod mounts it read-only'],
+    });
+  });
+
+  it.each([
+    ['first', [{ readOnly: true }, {}]],
+    ['last', [{ readOnly: false }, { readOnly: true }]],
+  ] as const)('can write if one container mounts the volume for that (read-only: the %s)', async (_, mounts) => {
+    const { world } = unready();
+    mountedIn(...mounts)(world);
+    expect(theCause(await diagnoseSandbox(world)).kind).toBe('not-the-volume');
   });
 
   it('may have a file system that the kernel remounted read-only, which only the Node shows', async () => {

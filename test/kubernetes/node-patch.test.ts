@@ -465,6 +465,22 @@ describe('a patch of a Node whose record is not the one that was read', () => {
     expect(patch).toContainEqual({ op: 'add', path: LABEL_PATH, value: `${record.fence}_removed_0123456789abcd` });
   });
 
+  it.each([null, { fence: record.fence, boot: 'another' }])(
+    'loses its seal if it is gone (tombstone: %j)',
+    (tombstone) => {
+      const left = node(
+        [],
+        {},
+        { 'cloudfence.node-restriction.kubernetes.io/fenced': record.fence, ...sealLabel(record) },
+      );
+      const target = { ...targetOf(meta), label: record.fence };
+      expect(fencePatch(left, { do: 'set-tombstone', node: target, tombstone })).toContainEqual({
+        op: 'remove',
+        path: SEAL_PATH,
+      });
+    },
+  );
+
   it('goes with the tombstone if someone has changed it, but only as the last part of its fence', () => {
     const tombstone = { 'cloudfence.node-restriction.kubernetes.io/fenced': `${record.fence}_removed_0123456789abcd` };
     const patch = (taints: Parameters<typeof node>[0], sealed: FenceRecord, kept: typeof after | null = null) =>

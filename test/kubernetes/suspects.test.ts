@@ -4,8 +4,17 @@ import { createCluster } from '../../kubernetes/cluster.ts';
 import { transportLink } from '../../kubernetes/exchange.ts';
 import { FENCE_TOKEN, sandboxServer } from '../contract/cluster/sandbox-harness.ts';
 import { inProcess } from '../sandbox/in-process.ts';
-import { ATTACHMENTS, LEASES, made, makeAttachment, makeNode, unhurried } from '../contract/cluster/harness.ts';
-import { faultyCluster } from './wire.ts';
+import {
+  ATTACHMENTS,
+  CSI_NODES,
+  DRIVER,
+  LEASES,
+  made,
+  makeAttachment,
+  makeNode,
+  unhurried,
+} from '../contract/cluster/harness.ts';
+import { clusterOver, faultyCluster } from './wire.ts';
 
 const by = { user: 'admin', at: 0 };
 
@@ -113,6 +122,37 @@ it('suspects what is left of a machine whose id is the beginning of the id of th
     { because: 'lease-stale' },
     { because: 'node-missing', attachments: ['csi-db-1'] },
   ]);
+});
+
+it('suspects what is left of a machine whose short id is the beginning of that of the Node’s new machine', async () => {
+  const stage = faultyCluster({});
+  await makeNode(stage, { name: 'node', spec: { providerID: 'cloud://zone/db-10' } });
+  for (const machine of ['db-1', 'db-10']) await makeAttachment(stage, `csi-${machine}`, 'node', 'data', machine);
+  expect(await stage.cluster.suspects(60_000, unhurried())).toMatchObject([
+    { because: 'lease-stale' },
+    { because: 'node-missing', attachments: ['csi-db-1'] },
+  ]);
+});
+
+it('reads the CSINodes of silent Nodes that name no machine, eight at the same time', async () => {
+  const stage = faultyCluster({});
+  const names = Array.from({ length: 30 }, (_, nth) => `node-${nth}`);
+  for (const name of names) {
+    await makeNode(stage, { name, spec: { providerID: '' } });
+    await made(stage, LEASES, { metadata: { name }, spec: {} });
+    await made(stage, CSI_NODES, { metadata: { name }, spec: { drivers: [{ name: DRIVER, nodeID: `i-${name}` }] } });
+  }
+  const transport = inProcess(stage.server);
+  let [open, most] = [0, 0];
+  const cluster = clusterOver(async (request, signal) => {
+    most = Math.max(most, (open += 1));
+    return transport(request, signal).finally(() => (open -= 1));
+  });
+  const suspects = await cluster.suspects(60_000, unhurried());
+  expect(suspects.map(({ identitySources }) => identitySources[0]?.value).toSorted()).toEqual(
+    names.map((name) => `i-${name}`).toSorted(),
+  );
+  expect([most, open]).toEqual([8, 0]);
 });
 
 it('suspects what is left of a machine whose id is the end of the id of the Node’s new machine', async () => {

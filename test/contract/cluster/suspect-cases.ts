@@ -23,6 +23,12 @@ export const suspectCases = (harness: () => ClusterHarness): void => {
     expect(await suspected(name)).toMatchObject(found);
   });
 
+  it('suspects a silent Node that someone has cordoned', async () => {
+    const { name } = await makeNode(harness(), { spec: { unschedulable: true } });
+    await renewed(name, 61_000);
+    expect(await suspected(name)).toMatchObject([{ because: 'lease-stale' }]);
+  });
+
   it('suspects a Node without a Lease if something is attached to it', async () => {
     const [machine, name] = [fresh('i'), fresh('node')];
     await makeNode(harness(), { name, machine });
