@@ -149,8 +149,8 @@ it('reads the CSINodes of silent Nodes that name no machine, eight at the same t
     return transport(request, signal).finally(() => (open -= 1));
   });
   const suspects = await cluster.suspects(60_000, unhurried());
-  expect(suspects.map(({ identitySources }) => identitySources[0]?.value).toSorted()).toEqual(
-    names.map((name) => `i-${name}`).toSorted(),
+  expect(new Set(suspects.map(({ identitySources }) => identitySources[0]?.value))).toEqual(
+    new Set(names.map((name) => `i-${name}`)),
   );
   expect([most, open]).toEqual([8, 0]);
 });
