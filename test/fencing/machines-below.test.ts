@@ -119,6 +119,7 @@ describe('the machine of a Node that is gone', () => {
       machines: [],
       doubt: expect.stringMatching(/Node node-a no longer exists.*csi-1, csi-2.*more than one machine.*m-1, m-2/),
     });
+    expect(await below({ holders: { 'disk-1': ['m-1', 'm-2'], 'disk-2': [] } })).toEqual(two);
     expect(await below({ named: ['m-elsewhere'] })).toEqual({
       machines: [],
       doubt: expect.stringContaining('no machine with that name'),

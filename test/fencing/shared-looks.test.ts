@@ -245,6 +245,12 @@ describe('a look that the cloud throttles', () => {
     expect(calls).toHaveLength(5);
   });
 
+  it('pauses no longer than four seconds', async () => {
+    const { rests, looks } = looksAt(() => throttled);
+    for (const id of ['m-1', 'm-2']) await expect(looks.look(id, true, never)).rejects.toBe(throttled);
+    expect([rests.slice(0, 6), Math.max(...rests)]).toEqual([[250, 500, 1_000, 2_000, 4_000, 4_000], 4_000]);
+  });
+
   it('pauses less after each success', async () => {
     const { calls, looks } = looksAt((call) => (calls.length < 2 ? throttled : everyFact(call)));
     for (const id of ['m-1', 'm-2', 'm-3']) await looks.look(id, true, never);

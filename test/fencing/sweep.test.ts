@@ -361,6 +361,20 @@ describe('a machine that several Nodes name', () => {
     expect(one.looks).toEqual([['m-3']]);
   });
 
+  it('is refused if the Nodes are in two clusters, and not looked at', async () => {
+    const [here, there] = twice();
+    const green = { ...empty, suspects: async () => (there ? [there] : []) };
+    const one = stage(here ? [here] : [], {}, { others: [green] });
+    expect((await swept(one)).outcomes).toMatchObject([
+      {
+        machine: 'm-1',
+        outcome: 'refused',
+        reason: { says: expect.stringContaining('node-1 in blue, node-2 in green;') },
+      },
+    ]);
+    expect(one.looks).toEqual([]);
+  });
+
   it('is looked at on the Node with our taint only', async () => {
     const seen: unknown[] = [];
     const observe: Ports['observe'] = (_, __, { location, ambiguity }) => void seen.push([location, ambiguity?.code]);
@@ -449,6 +463,14 @@ describe('our taint on a Node that has booted since', () => {
     expect((await swept(one)).outcomes).toMatchObject([{ outcome: 'failed', reason: { code: 'denied' } }]);
     const named = stage([suspect('node-1', { marked: outlived })], {}, { blue: { apply } });
     expect((await swept(named)).outcomes).toMatchObject([{ machine: 'm-1' }]);
+  });
+
+  it('is reported as still to be removed if the API server did not answer', async () => {
+    const apply = () => Promise.reject(new Unavailable('no route'));
+    const one = stage([suspect('node-1', { identitySources: [], marked: outlived })], {}, { blue: { apply } });
+    expect((await swept(one)).outcomes).toMatchObject([
+      { outcome: 'failed', reason: { code: 'unavailable' }, retry: true, steps: [{ result: 'failed' }] },
+    ]);
   });
 
   it.each([

@@ -62,6 +62,7 @@ describe('attachments to a Node that is gone', () => {
     ['one is free and the other cannot be found', [held('a')], []],
     ['none can be found', [], []],
     ['another machine holds one', [held('a', 'm-1'), held('b', 'm-2')], []],
+    ['two other machines hold one', [held('a', 'm-1'), held('b', 'm-2', 'm-3')], []],
   ] as const)('belong to this machine if their disks say so: %s', (_, holdings, expected) => {
     expect(own(left([attached('a', 'n'), attached('b', 'n')]), holdings)).toEqual(expected);
   });
@@ -84,6 +85,16 @@ describe('attachments to a Node that is gone', () => {
     const silent = volumesOfUnknownOwner(facts, whose);
     expect(keepOwnVolumes(facts, silent, whose, [held('a', 'm-2')])).toMatchObject({ volumes: [], pods: [] });
     expect(keepOwnVolumes(facts, silent, whose, [held('a', 'm-1')])).toEqual(facts);
+  });
+
+  it('do not bring in the pods that a fence of another machine named', () => {
+    const facts = left([attached('a', 'n')], [user('noted', 'a')]);
+    const pods = [{ namespace: 'default', name: 'noted', uid: 'noted' }];
+    const kept = (machine: string) => {
+      const fenced = { ...whose, record: record({ machine, volumes: [], pods }) };
+      return keepOwnVolumes(facts, volumesOfUnknownOwner(facts, fenced), fenced, [held('a', 'm-2')]).pods;
+    };
+    expect([kept('m-1').length, kept('m-2').length]).toEqual([1, 0]);
   });
 
   it('of another machine are omitted alone: what the fence, its pods, or its own attachments name stays', () => {

@@ -75,15 +75,18 @@ const sweepOnce = async (
 const lifted = { step: 'lift-out-of-service', result: 'done', because: { code: 'taint-of-another-boot' } };
 
 describe('a Node on which nothing names its machine any more', () => {
-  it.each([{}, { paused: 'maintenance' }])('loses our taint once it has booted since (%j)', async (policy) => {
-    const incident = await booted();
-    const { outcomes } = await sweepOnce(incident, policy);
-    expect(outcomes).toMatchObject([
-      { outcome: 'refused', reason: { code: 'identity-unproven' }, node: nameOf(incident), steps: [lifted] },
-    ]);
-    expect(taintsOf(incident)).toEqual([QUARANTINE]);
-    expect(stateOf(incident.world).violations).toEqual([]);
-  });
+  it.each([{}, { paused: 'maintenance' }, { shadow: true }])(
+    'loses our taint once it has booted since (%j)',
+    async (policy) => {
+      const incident = await booted();
+      const { outcomes } = await sweepOnce(incident, policy);
+      expect(outcomes).toMatchObject([
+        { outcome: 'refused', reason: { code: 'identity-unproven' }, node: nameOf(incident), steps: [lifted] },
+      ]);
+      expect(taintsOf(incident)).toEqual([QUARANTINE]);
+      expect(stateOf(incident.world).violations).toEqual([]);
+    },
+  );
 
   it('loses our taint although its cluster does not say what else may name the machine', async () => {
     const incident = await booted();
