@@ -95,12 +95,12 @@ const waitsForOthers: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
 ]);
 
 /**
- * Returns whether the run ends while only others can remove what is left, such as a CSI attacher that is down, or
- * before the fence could begin, because the mark was rejected.
+ * Returns whether the run about a machine that is off ends while only others can remove what is left, such as a CSI
+ * attacher that is down, or before the fence could begin, because the mark was rejected.
  */
 const isLeftWaiting = (state: RunState, now: Moment): boolean => {
   const view = viewOf(state, now);
-  if (view === null || !state.ending || !waitsForOthers.has(state.ending.reason.code)) return false;
+  if (!view?.memory.firstOff || !state.ending || !waitsForOthers.has(state.ending.reason.code)) return false;
   return isLeftToOthers(view) || (state.ending.reason.code === 'step-refused' && isUnmarked(view));
 };
 

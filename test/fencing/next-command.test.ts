@@ -596,6 +596,11 @@ describe('the end of a run', () => {
     ['while steps are rejected', { ...left, ...failing('step-refused') }, 'conclude'],
     ['because the mark is rejected', { ...left, ...facts({ node: node() }), ...failing('step-refused') }, 'conclude'],
     ['while a pod is left', { ...left, ...facts({ node: marked() }), ...failing('step-refused') }, 'finish'],
+    [
+      'while the machine runs',
+      { ...left, ...failing('step-refused'), memory: { ...memory, firstOff: null } },
+      'finish',
+    ],
     ['because the cloud does not answer', { ...left, ...facts({ node: node() }), ...failing('unavailable') }, 'finish'],
     ['because its Node name is in use again', { ...left, ...facts(reused), ...failing('name-reused') }, 'conclude'],
   ])('gives its place under the cap back if it waits for others: %s', (_, change, expected) =>
