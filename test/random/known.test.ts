@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { partedPlanFor, plainPlanFor, planFor, tamperedPlanFor, watchedPlanFor, type Plan } from './plan.ts';
+import { attacherPlanFor, partedPlanFor, plainPlanFor, tamperedPlanFor, watchedPlanFor, type Plan } from './plan.ts';
 import { failureOf } from './shrink.ts';
 import { play } from './simulation.ts';
 
@@ -169,17 +169,17 @@ test('a kubelet may return after the last read before a power-off (seed 570950)'
 
 // Azure detaches all disks of a machine in one call. The simulation let the permits end before that call began.
 test('two disks leave an Azure VM without the CSI attacher (seed 650197)', async () => {
-  expect(failureOf(await play(planFor(650_197)))).toBeNull();
+  expect(failureOf(await play(attacherPlanFor(650_197)))).toBeNull();
 });
 
 // A fence that only waited for the CSI attacher kept the only place under the cap.
 test('a fence that waits for the attacher does not prevent another one (seed 1020021054)', async () => {
-  expect(failureOf(await play(planFor(1_020_021_054)))).toBeNull();
+  expect(failureOf(await play(attacherPlanFor(1_020_021_054)))).toBeNull();
 });
 
 // A person removed the quarantine, and a kubelet changed the record. The machine ran before it stopped again.
 test.each([1_040_008_516])('a label that a person left does not apply to the next stop (seed %i)', async (seed) => {
-  expect(failureOf(await play(planFor(seed)))).toBeNull();
+  expect(failureOf(await play(attacherPlanFor(seed)))).toBeNull();
 });
 
 // In order: a machine was started and stopped again during its fence, a machine was deleted soon after its return, a
@@ -190,6 +190,6 @@ test.each([1_040_008_516])('a label that a person left does not apply to the nex
 test.each([1_020_000_590, 1_020_021_978, 1_020_032_756, 1_040_007_376, 1_100_017_160, 1_100_164_878, 1_100_191_888])(
   'a check does not ask for more than a run can know (seed %i)',
   async (seed) => {
-    expect(failureOf(await play(planFor(seed)))).toBeNull();
+    expect(failureOf(await play(attacherPlanFor(seed)))).toBeNull();
   },
 );

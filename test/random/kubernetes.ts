@@ -1,4 +1,4 @@
-import type { V1Node, V1Pod, V1VolumeAttachment } from '@kubernetes/client-node/dist/gen/index.js';
+import type { V1Node, V1Pod, V1Toleration, V1VolumeAttachment } from '@kubernetes/client-node/dist/gen/index.js';
 import { attachmentName } from '../../kubernetes/attachments.ts';
 import { ATTACHED_NODE_ID, CSI_NODE_IDS, OUT_OF_SERVICE, ZONE_LABEL } from '../../kubernetes/names.ts';
 import { createLedger, deleteAttachmentIn, deletePodIn } from './api-server.ts';
@@ -28,10 +28,16 @@ import { EPOCH } from './process.ts';
  * after a change.
  */
 
+/** A pod that tolerates only our taint is evicted later, because its Node is unreachable. */
+export type Tolerated = 'out-of-service' | 'everything';
+
 export interface Workload {
   readonly name: string;
   readonly kind: 'StatefulSet' | 'Deployment' | 'Job' | 'DaemonSet';
-  readonly disk: Disk | null;
+  /** The data first, and then the write-ahead log, if it has a disk of its own. */
+  readonly disks: readonly Disk[];
+  /** Which taints its pods tolerate. Those of a DaemonSet tolerate every taint. */
+  readonly tolerates?: Tolerated;
   /** Its pods may only run there. Null for any Node in the zone of the disk. */
   readonly node: string | null;
 }
@@ -100,11 +106,20 @@ const CONTROLLERS: readonly Controller[] = [
   'cloud-controller',
 ];
 
+const toleratesEverything = ({ spec }: V1Pod): boolean =>
+  (spec?.tolerations ?? []).some(({ key, operator }) => key === undefined && operator === 'Exists');
+
 const EVICTION_MS = 300_000;
 
 export const podKey = (name: string): string => keyIn(NAMESPACE, name);
 
-const claimOf = (workload: Workload): string => `data-${workload.name}`;
+const CLAIMS = ['data', 'wal'] as const;
+const claimOf = (workload: Workload, at: number): string => `${CLAIMS[at] ?? at}-${workload.name}`;
+
+const tolerationsOf = ({ kind, tolerates }: Workload): readonly V1Toleration[] => {
+  if (kind === 'DaemonSet' || tolerates === 'everything') return [{ operator: 'Exists' }];
+  return tolerates ? [{ key: OUT_OF_SERVICE.key, operator: 'Exists' }] : [];
+};
 export const handleKey = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
 export const createKubernetes = ({
@@ -146,6 +161,7 @@ export const createKubernetes = ({
   };
   const podOf = (workload: Workload): V1Pod | undefined => objects.pods.get(podKey(workload.name));
   const workloadOf = (pod: V1Pod): Workload | undefined => workloads.find(({ name }) => name === nameOf(pod));
+  const disksOf = (pod: V1Pod): readonly Disk[] => workloadOf(pod)?.disks ?? [];
   const attachmentOf = (disk: Disk, node: string): string =>
     attachmentName({ driver: driverOf(disk.cloud), handle: disk.id }, node);
   const diskOf = ({ spec }: V1VolumeAttachment): Disk | undefined =>
@@ -249,7 +265,7 @@ export const createKubernetes = ({
     const node = objects.nodes.get(machine.node);
     if (!node || uidOf(node) !== uid || isReady(node)) return;
     for (const pod of objects.pods.all())
-      if (pod.spec?.nodeName === machine.node && !isDeleting(pod) && workloadOf(pod)?.kind !== 'DaemonSet')
+      if (pod.spec?.nodeName === machine.node && !isDeleting(pod) && !toleratesEverything(pod))
         objects.pods.put(podKey(nameOf(pod)), { ...pod, metadata: { ...pod.metadata, deletionTimestamp: now() } });
   };
   const kubeletSilent = (machine: Machine): void => {
@@ -274,7 +290,7 @@ export const createKubernetes = ({
   const isWanted = (disk: Disk, node: string): boolean =>
     objects.pods
       .all()
-      .some((pod) => pod.spec?.nodeName === node && workloadOf(pod)?.disk === disk && pod.status?.phase !== 'Failed');
+      .some((pod) => pod.spec?.nodeName === node && disksOf(pod).includes(disk) && pod.status?.phase !== 'Failed');
   const mayLetGo = (disk: Disk, node: V1Node | undefined): string | null => {
     if (!node) return 'its Node is gone';
     const inUse = node.status?.volumesInUse?.includes(handleKey(driverOf(disk.cloud), disk.id)) ?? false;
@@ -283,9 +299,8 @@ export const createKubernetes = ({
     return hasOurTaint(node) ? 'our out-of-service taint' : 'a foreign out-of-service taint';
   };
 
-  const mountOn = (machine: Machine, workload: Workload, uid: string): void => {
-    const { disk } = workload;
-    if (!disk || machine.mounted.has(disk.id) || machine.mounting.has(disk.id)) return;
+  const mountOn = (machine: Machine, workload: Workload, disk: Disk, uid: string): void => {
+    if (machine.mounted.has(disk.id) || machine.mounting.has(disk.id)) return;
     const { boot } = machine;
     // A kubelet reports the disk as in use before it mounts the disk, so that attach-detach waits for it.
     machine.mounting.add(disk.id);
@@ -298,7 +313,8 @@ export const createKubernetes = ({
       const pod = podOf(workload);
       machine.mounted.add(disk.id);
       putInUse(machine);
-      if (pod && uidOf(pod) === uid && machine.connected && pod.status?.phase === 'Pending')
+      const isMounted = workload.disks.every(({ id }) => machine.mounted.has(id));
+      if (pod && uidOf(pod) === uid && isMounted && machine.connected && pod.status?.phase === 'Pending')
         objects.pods.put(podKey(workload.name), { ...pod, status: { phase: 'Running' } });
       wakeOne('kubelets');
     });
@@ -308,8 +324,7 @@ export const createKubernetes = ({
     machine.mounting.delete(disk);
   };
   const endPod = (machine: Machine, pod: V1Pod): void => {
-    const disk = workloadOf(pod)?.disk;
-    if (disk) letGo(machine, disk.id);
+    for (const disk of disksOf(pod)) letGo(machine, disk.id);
     putInUse(machine);
     deletePodIn(objects.pods, pod, now());
   };
@@ -328,21 +343,37 @@ export const createKubernetes = ({
       // A kubelet runs the pods that are bound to the name of its Node, whoever had that name before.
       machineOfPod.set(uidOf(pod), machine);
       if (isDeleting(pod) || pod.status?.phase === 'Failed') endPod(machine, pod);
-      else if (!workload.disk) {
+      else if (workload.disks.length === 0) {
         if (pod.status?.phase === 'Pending')
           objects.pods.put(podKey(nameOf(pod)), { ...pod, status: { phase: 'Running' } });
-      } else if (isAttachedTo(machine, workload.disk)) mountOn(machine, workload, uidOf(pod));
+      }
+      if (!isDeleting(pod) && pod.status?.phase !== 'Failed')
+        for (const disk of workload.disks)
+          if (isAttachedTo(machine, disk)) mountOn(machine, workload, disk, uidOf(pod));
     }
-    const wanted = new Set(own.map((pod) => workloadOf(pod)?.disk?.id));
+    const wanted = new Set(own.flatMap(disksOf).map(({ id }) => id));
     for (const id of [...machine.mounted, ...machine.mounting]) if (!wanted.has(id)) letGo(machine, id);
     putInUse(machine);
   };
 
+  const requestAttachment = (disk: Disk, node: string, machine: Machine): void => {
+    if (objects.attachments.all().some((attachment) => diskOf(attachment) === disk)) return;
+    const name = attachmentOf(disk, node);
+    const made = objects.attachments.put(name, {
+      metadata: { name, finalizers: [ATTACHER_FINALIZER] },
+      spec: { attacher: driverOf(disk.cloud), nodeName: node, source: { persistentVolumeName: volumeNameOf(disk.id) } },
+      status: { attached: false },
+    });
+    machineOfAttachment.set(uidOf(made), machine);
+  };
   const createPod = (workload: Workload): void => {
-    const { name, kind, disk, node } = workload;
+    const { name, kind, disks, node } = workload;
     const owner = { apiVersion: 'apps/v1', kind, name, uid: `owner-${name}`, controller: true };
-    const volumes = disk ? [{ name: 'data', persistentVolumeClaim: { claimName: claimOf(workload) } }] : [];
-    const tolerations = kind === 'DaemonSet' ? [{ operator: 'Exists' }] : [];
+    const volumes = disks.map((_, at) => ({
+      name: CLAIMS[at] ?? '',
+      persistentVolumeClaim: { claimName: claimOf(workload, at) },
+    }));
+    const tolerations = [...tolerationsOf(workload)];
     const pod = objects.pods.put(podKey(name), {
       metadata: { name, namespace: NAMESPACE, ownerReferences: [owner] },
       spec: { containers: [], volumes, tolerations, ...(kind === 'DaemonSet' && node !== null && { nodeName: node }) },
@@ -373,7 +404,7 @@ export const createKubernetes = ({
         if (!workload || pod.spec?.nodeName !== undefined || isDeleting(pod)) continue;
         const fitting = objects.nodes.all().filter((node) => {
           const machine = machineOfNode.get(uidOf(node));
-          const place = workload.disk;
+          const [place] = workload.disks;
           const fits = !place || (machine?.cloud === place.cloud && machine.zone === place.zone);
           return fits && isReady(node) && taintsOf(node).length === 0;
         });
@@ -397,23 +428,10 @@ export const createKubernetes = ({
         deleteAttachmentIn(objects.attachments, attachment, now());
       }
       for (const pod of objects.pods.all()) {
-        const disk = workloadOf(pod)?.disk;
         const node = pod.spec?.nodeName;
-        if (!disk || node === undefined || pod.status?.phase === 'Failed' || isDeleting(pod)) continue;
+        if (node === undefined || pod.status?.phase === 'Failed' || isDeleting(pod)) continue;
         const machine = machineAt(node);
-        const holders = objects.attachments.all().filter((attachment) => diskOf(attachment) === disk);
-        if (!machine || holders.length > 0) continue;
-        const name = attachmentOf(disk, node);
-        const made = objects.attachments.put(name, {
-          metadata: { name, finalizers: [ATTACHER_FINALIZER] },
-          spec: {
-            attacher: driverOf(disk.cloud),
-            nodeName: node,
-            source: { persistentVolumeName: volumeNameOf(disk.id) },
-          },
-          status: { attached: false },
-        });
-        machineOfAttachment.set(uidOf(made), machine);
+        if (machine) for (const disk of disksOf(pod)) requestAttachment(disk, node, machine);
       }
     },
     attacher: () => {
@@ -472,21 +490,20 @@ export const createKubernetes = ({
     },
   };
 
-  for (const workload of workloads) {
-    if (!workload.disk) continue;
-    const { disk } = workload;
-    objects.volumes.put(volumeNameOf(disk.id), {
-      metadata: { name: volumeNameOf(disk.id) },
-      spec: {
-        csi: { driver: driverOf(disk.cloud), volumeHandle: disk.id },
-        claimRef: { namespace: NAMESPACE, name: claimOf(workload) },
-      },
+  const provision = (disk: Disk, claim: string): void => {
+    const volume = volumeNameOf(disk.id);
+    const csi = { driver: driverOf(disk.cloud), volumeHandle: disk.id };
+    objects.volumes.put(volume, {
+      metadata: { name: volume },
+      spec: { csi, claimRef: { namespace: NAMESPACE, name: claim } },
     });
-    objects.claims.put(keyIn(NAMESPACE, claimOf(workload)), {
-      metadata: { name: claimOf(workload), namespace: NAMESPACE },
-      spec: { volumeName: volumeNameOf(disk.id) },
+    objects.claims.put(keyIn(NAMESPACE, claim), {
+      metadata: { name: claim, namespace: NAMESPACE },
+      spec: { volumeName: volume },
     });
-  }
+  };
+  for (const workload of workloads)
+    for (const [at, disk] of workload.disks.entries()) provision(disk, claimOf(workload, at));
   return {
     objects,
     workloads,

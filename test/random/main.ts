@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { planFor } from './plan.ts';
+import { planFor } from './newest-plan.ts';
 import { countReached } from './reached.ts';
 import { failureOf, shrink } from './shrink.ts';
 import { play } from './simulation.ts';

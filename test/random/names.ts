@@ -46,6 +46,8 @@ export const objectNameOf = (disk: string): string => disk.slice(disk.lastIndexO
 export const volumeNameOf = (disk: string): string => `pv-${objectNameOf(disk)}`;
 
 export const osDiskIdOf = (serial: number): string => `${COMPUTE}/disks/os-${serial}`;
+/** No data disk has such a number. */
+export const rootVolumeIdOf = ({ serial }: Pick<Machine, 'serial'>): string => diskIdOf('aws', 0xf0000000 + serial);
 export const vmIdOf = ({ serial }: Pick<Machine, 'serial'>): string => `11111111-2222-4333-8444-${hex(serial, 12)}`;
 export const numericIdOf = ({ serial }: Pick<Machine, 'serial'>): string => String(1_000_000_000_000_000 + serial);
 

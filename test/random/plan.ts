@@ -3,6 +3,7 @@ import { type SeededRandom, seededRandom } from './seeded-random.ts';
 import type { CloudName } from './machines.ts';
 import type { OptOutBy } from './opt-outs.ts';
 import type { PartOfFence } from './people.ts';
+import type { Tolerated } from './kubernetes.ts';
 import type { Assumption, CallFault, Service, FaultPeriod } from './network.ts';
 
 /**
@@ -63,6 +64,10 @@ export interface Plan {
   readonly mayHibernate: readonly boolean[];
   /** How many databases the machines have together, each with a disk. */
   readonly databases: number;
+  /** The databases that keep their write-ahead log on a second disk. */
+  readonly twoDisks: readonly number[];
+  /** What other pods tolerate, each of which has two disks. */
+  readonly tolerating: readonly Tolerated[];
   /** The Nodes that run the control plane. */
   readonly controlPlane: readonly string[];
   /** Pods without a disk. */
@@ -188,7 +193,7 @@ const disturbance = (random: SeededRandom, machines: number, until: number): Pla
   return { at, do: random.oneOf(CLUSTER_WIDE) };
 };
 
-/** Plans a schedule without what `planFor` adds. */
+/** Plans a schedule without what later versions add. */
 export const plainPlanFor = (seed: number): Plan => {
   const random = seededRandom(seed, 'plan');
   const machines = sizeOf(random);
@@ -213,6 +218,8 @@ export const plainPlanFor = (seed: number): Plan => {
     clouds,
     mayHibernate,
     databases: random.between(1, Math.max(1, Math.ceil(machines * 0.8))),
+    twoDisks: [],
+    tolerating: [],
     controlPlane: [],
     stateless: random.between(0, 2),
     policy: policyOf(random),
@@ -323,10 +330,10 @@ const withBriefReturn = (plan: Plan): Plan => {
 };
 
 /**
- * The plan of a seed. In every tenth, the CSI attacher goes down during the incidents and stays down, as if its pod was
+ * In every tenth, the CSI attacher goes down during the incidents and stays down, as if its pod was
  * on the dead machine. Every tenth machine runs the control plane. People opt out by labels and annotations.
  */
-export const planFor = (seed: number): Plan => {
+export const attacherPlanFor = (seed: number): Plan => {
   const plan = partedPlanFor(seed);
   const random = seededRandom(seed, 'attacher');
   const opts = seededRandom(seed, 'opt-outs');

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { eventPlanFor, planFor } from './plan.ts';
+import { planFor } from './newest-plan.ts';
+import { eventPlanFor } from './plan.ts';
 import { failureOf } from './shrink.ts';
 import { play } from './simulation.ts';
 import { soakPlan } from './soak-plan.ts';

@@ -9,7 +9,9 @@ import { hasTaintKey, keyIn, nameOf, uidOf } from './cluster-objects.ts';
 import { fencesOn, isFenced, isQuarantined, oursOn } from './fence-on-node.ts';
 import type { Interference } from './interference.ts';
 import type { Cluster } from './kubernetes.ts';
+import { volumeNameOf } from './names.ts';
 import type { OptOuts } from './opt-outs.ts';
+import { stayingOn, volumesOf } from './tolerating.ts';
 import { type Fleet, isGone, isOff, isUnknown, type Machine } from './machines.ts';
 
 /**
@@ -55,10 +57,13 @@ const heldBy = (machine: Machine, world: World): readonly string[] => {
   const pods = objects.pods
     .all()
     .filter((pod) => machineOfPod.get(uidOf(pod)) === machine && !nameOf(pod).startsWith('agent'));
+  const staying = stayingOn(machine, world.cluster);
+  const kept = volumesOf(staying, world.cluster);
+  const attachments = attachmentsOf(machine, world).map(({ spec }) => spec.source.persistentVolumeName ?? '');
   return [
-    ...pods.map((pod) => `pod ${nameOf(pod)}`),
-    ...attachmentsOf(machine, world).map((one) => `attachment of ${one.spec.source.persistentVolumeName ?? ''}`),
-    ...disksOf(machine, world).map(({ id }) => `disk ${id}`),
+    ...pods.filter((pod) => !staying.includes(pod)).map((pod) => `pod ${nameOf(pod)}`),
+    ...attachments.filter((volume) => !kept.has(volume)).map((volume) => `attachment of ${volume}`),
+    ...disksOf(machine, world).flatMap(({ id }) => (kept.has(volumeNameOf(id)) ? [] : [`disk ${id}`])),
   ];
 };
 

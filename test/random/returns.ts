@@ -34,7 +34,7 @@ export const createReturns = ({ now, cluster, interference, readLasts, fail }: W
   /** A pod on the Node needs the volume of the attachment. */
   const isWanted = (volume: string, node: V1Node): boolean =>
     cluster.workloads
-      .filter(({ disk }) => disk && volumeNameOf(disk.id) === volume)
+      .filter(({ disks }) => disks.some(({ id }) => volumeNameOf(id) === volume))
       .some(({ name }) => {
         const pod = cluster.objects.pods.get(podKey(name));
         return pod?.spec?.nodeName === nameOf(node) && !isDeleting(pod);

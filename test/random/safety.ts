@@ -1,4 +1,4 @@
-import type { V1ConfigMap, V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import type { V1ConfigMap, V1Node, V1Pod } from '@kubernetes/client-node/dist/gen/index.js';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import { type Step, stepProperties } from '../../fencing/model/steps.ts';
@@ -16,11 +16,13 @@ import type { Cluster } from './kubernetes.ts';
 import { type Disk, endedBootOf, isGone, isOff, type Machine, mayWrite, offSinceOf } from './machines.ts';
 import { type EndedSweep, FUNCTION_LASTS_MS } from './install.ts';
 import { isImagined, type Mandate } from './mandates.ts';
+import { volumeNameOf } from './names.ts';
 import type { Assumption } from './network.ts';
 import { createOptOuts, type OptOuts } from './opt-outs.ts';
 import { createPowerOffs } from './power-offs.ts';
 import { createReturns } from './returns.ts';
 import { EPOCH } from './process.ts';
+import { stayingOn, volumesOf } from './tolerating.ts';
 
 /** What must hold whenever something takes effect. If the exploration has the same invariant, the name is the same. */
 export type Invariant =
@@ -33,6 +35,7 @@ export type Invariant =
   | 'power-off-by-policy'
   | 'policy-holds'
   | 'detach-target'
+  | 'tolerating-stays'
   | 'unclaimed-power-off'
   | 'network-power-off'
   | 'removed-stays-removed'
@@ -175,6 +178,21 @@ export const createSafety = ({
     const removal = node && interference.removalOn(node);
     if (removal && (isMark || now() - removal.at > PROOF_LASTS_MS + assumption.transit))
       fail('removed-stays-removed', `${what} takes effect although a person removed our taint in this boot`);
+  };
+  /** A run that has read the cluster since the machine went off has seen a pod that ran there. */
+  const leavesTolerating = (
+    machine: Machine | undefined,
+    target: { readonly pod?: V1Pod; readonly volume?: string },
+  ) => {
+    const off = machine ? offSinceOf(machine) : null;
+    if (!machine || off === null || now() - off <= READ_LASTS_MS) return;
+    const staying = stayingOn(machine, cluster).filter(({ status }) => status?.phase === 'Running');
+    const isStaying = staying.some((pod) => uidOf(pod) === (target.pod && uidOf(target.pod)));
+    if (isStaying || volumesOf(staying, cluster).has(target.volume ?? ''))
+      fail(
+        'tolerating-stays',
+        `${target.volume ?? 'a pod'} is taken from ${machine.name}, although the pod stays there`,
+      );
   };
   const destroys = (step: Step['do'], machine: Machine | undefined, node: V1Node | undefined, target: string): void => {
     const what = `${step} ${target}`;
@@ -325,7 +343,11 @@ export const createSafety = ({
     writesByMandate(`${tag.do} ${nameOf(write.before)}`, about, removes(write, tag));
     if (write.kind === 'node')
       return write.verb === 'patch' ? patches(write.before, write.after, tag) : deletesNode(write.before, tag);
-    if (write.kind === 'attachment' && write.verb === 'delete') cluster.noteDeletion(uidOf(write.before), 'Cloudfence');
+    if (write.kind === 'pod') leavesTolerating(machine, { pod: write.before });
+    if (write.kind === 'attachment' && write.verb === 'delete') {
+      leavesTolerating(machine, { volume: write.before.spec.source.persistentVolumeName ?? '' });
+      cluster.noteDeletion(uidOf(write.before), 'Cloudfence');
+    }
     if (write.verb !== 'nudge') destroys(tag.do, machine, nodeBelow(machine), nameOf(write.before));
   };
   /** What Cloudfence has read may be this old when it acts on it. */
@@ -373,6 +395,7 @@ export const createSafety = ({
       writesByMandate(`${verb} ${disk?.id ?? ''} ${machine.name}`, machine.id, false);
       if (verb === 'power-off') return powersOff(machine);
       destroys('detach-disk', machine, nodeBelow(machine), disk?.id ?? '');
+      leavesTolerating(machine, { volume: volumeNameOf(disk?.id ?? '') });
       if (policy.detach === 'never') fail('policy-holds', `${disk?.id ?? ''} is detached from ${machine.name}`);
     },
     onDetachRequest: detachesRightDisk,

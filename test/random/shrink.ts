@@ -14,6 +14,8 @@ const simpler = (plan: Plan): readonly Plan[] => [
   ...(plan.doubledEvents > 0 ? [{ ...plan, doubledEvents: 0 }] : []),
   ...(plan.maxSkew > 0 ? [{ ...plan, maxSkew: 0 }] : []),
   ...(plan.stateless > 0 ? [{ ...plan, stateless: 0 }] : []),
+  ...(plan.tolerating.length > 0 ? [{ ...plan, tolerating: [] }] : []),
+  ...(plan.twoDisks.length > 0 ? [{ ...plan, twoDisks: [] }] : []),
   ...(plan.databases > 1 ? [{ ...plan, databases: 1 }] : []),
 ];
 

@@ -132,29 +132,42 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
       },
     },
   });
-  const databases = Array.from({ length: plan.databases }, (_, at): Workload => {
+  let diskNumber = 0;
+  const createDisk = (at: number): Disk => {
     const cloud = plan.clouds[at % plan.clouds.length] ?? 'aws';
-    const disk: Disk = { id: diskIdOf(cloud, at + 1), cloud, zone: ZONES[cloud], holder: null, releasedAt: 0 };
+    const id = diskIdOf(cloud, (diskNumber += 1));
+    const disk: Disk = { id, cloud, zone: ZONES[cloud], holder: null, releasedAt: 0 };
     fleet.disks.set(disk.id, disk);
-    return { name: `db-${at}`, kind: 'StatefulSet', disk, node: null };
+    return disk;
+  };
+  const databases = Array.from({ length: plan.databases }, (_, at): Workload => {
+    const disks = plan.twoDisks.includes(at) ? [createDisk(at), createDisk(at)] : [createDisk(at)];
+    return { name: `db-${at}`, kind: 'StatefulSet', disks, node: null };
   });
+  const tolerating = plan.tolerating.map((tolerates, at): Workload => ({
+    name: `tolerating-${at}`,
+    kind: 'Deployment',
+    disks: [createDisk(at), createDisk(at)],
+    node: null,
+    tolerates,
+  }));
   const stateless = Array.from({ length: plan.stateless }, (_, at): Workload => ({
     name: `app-${at}`,
     kind: 'StatefulSet',
-    disk: null,
+    disks: [],
     node: null,
   }));
   const agents = plan.clouds.map((_, at): Workload => ({
     name: `agent-${at}`,
     kind: 'DaemonSet',
-    disk: null,
+    disks: [],
     node: `node-${at}`,
   }));
   const cluster: Cluster = createKubernetes({
     engine,
     random: seededRandom(plan.seed, 'kubernetes'),
     fleet,
-    workloads: [...databases, ...stateless, ...agents],
+    workloads: [...databases, ...tolerating, ...stateless, ...agents],
     cloudControllerDeletes: plan.cloudControllerDeletes,
     controlPlane: plan.controlPlane,
   });

@@ -102,6 +102,8 @@ export const soakPlan = (seed: number, hours: number): Plan => {
     clouds: CLOUDS,
     mayHibernate: CLOUDS.map(() => false),
     databases: CLOUDS.length,
+    twoDisks: [0],
+    tolerating: [],
     controlPlane: [],
     stateless: 3,
     policy: { ...defaultPolicy, unreachable: 'power-off' },

@@ -36,6 +36,21 @@ const notFound = (): Error => errorOf(404, 5, 'notFound');
 const PLACE = `projects/${PROJECT}/zones/${ZONES.gcp}`;
 const linkTo = (path: string): string => `https://www.googleapis.com/compute/v1/${path}`;
 
+const dataDiskOf = (disk: string) => ({
+  boot: false,
+  type: 'PERSISTENT',
+  mode: 'READ_WRITE',
+  deviceName: disk,
+  source: linkTo(disk),
+});
+
+/** A boot disk has the name of its machine. */
+const bootDiskOf = ({ node }: Machine) => ({
+  ...dataDiskOf(`${PLACE}/disks/${node}`),
+  boot: true,
+  deviceName: 'persistent-disk-0',
+});
+
 const instanceOf = ({ machine, shown }: ObservedMachine): Instance => {
   if (shown.power === 'gone' || shown.power === 'forgotten') throw notFound();
   return {
@@ -46,13 +61,7 @@ const instanceOf = ({ machine, shown }: ObservedMachine): Instance => {
     creationTimestamp: dateAt(machine.createdAt).toISOString(),
     lastStartTimestamp: dateAt(shown.launchedAt).toISOString(),
     lastStopTimestamp: dateAt(shown.stoppedAt).toISOString(),
-    disks: shown.disks.map((disk) => ({
-      boot: false,
-      type: 'PERSISTENT',
-      mode: 'READ_WRITE',
-      deviceName: disk,
-      source: linkTo(disk),
-    })),
+    disks: [bootDiskOf(machine), ...shown.disks.map(dataDiskOf)],
   };
 };
 

@@ -10,6 +10,8 @@ import {
 import type { Cloud } from '../../../fencing/model/cloud.ts';
 import { awsCloud } from '../../../providers/aws/index.ts';
 import type { PermittedPath } from '../../../transport/under-permit.ts';
+import { isGone } from '../machines.ts';
+import { rootVolumeIdOf } from '../names.ts';
 import { type CloudSide, holderOf, secondAt, seenById, type ObservedMachine } from './side.ts';
 
 /** EC2 behind the client of the SDK. All of providers/aws runs on it. */
@@ -45,17 +47,19 @@ const instanceOf = ({ machine, shown }: ObservedMachine): Instance => {
     HibernationOptions: { Configured: machine.mayHibernate },
     LaunchTime: secondAt(shown.launchedAt),
     PrivateDnsName: machine.node,
-    RootDeviceName: '/dev/xvda',
+    RootDeviceName: ROOT_DEVICE,
     Placement: { AvailabilityZone: machine.zone },
     Tags: [],
   };
 };
 
-const volumeOf = (id: string, holder: string | null): Volume => ({
+const ROOT_DEVICE = '/dev/xvda';
+
+const volumeOf = (id: string, holder: string | null, device = `/dev/${id}`): Volume => ({
   VolumeId: id,
   State: holder === null ? 'available' : 'in-use',
   MultiAttachEnabled: false,
-  Attachments: holder === null ? [] : [{ VolumeId: id, InstanceId: holder, Device: `/dev/${id}`, State: 'attached' }],
+  Attachments: holder === null ? [] : [{ VolumeId: id, InstanceId: holder, Device: device, State: 'attached' }],
 });
 
 const filtered = (command: DescribeVolumesCommand, name: string): readonly string[] =>
@@ -77,7 +81,11 @@ const volumes = (side: CloudSide, command: DescribeVolumesCommand, age: number) 
     .filter(({ cloud }) => cloud === 'aws')
     .map(({ id }) => ({ id, holder: holderOf(side, id, age)?.id ?? null }));
   const found = all.filter(({ id, holder }) => ids.includes(id) || (holder !== null && holders.includes(holder)));
-  return { Volumes: found.map(({ id, holder }) => volumeOf(id, holder)), $metadata: { requestId: 'r' } };
+  const roots = side.fleet.machines
+    .filter((machine) => machine.cloud === 'aws' && holders.includes(machine.id) && !isGone(machine))
+    .map((machine) => volumeOf(rootVolumeIdOf(machine), machine.id, ROOT_DEVICE));
+  const data = found.map(({ id, holder }) => volumeOf(id, holder));
+  return { Volumes: [...roots, ...data], $metadata: { requestId: 'r' } };
 };
 
 const detach = (side: CloudSide, { input }: DetachVolumeCommand) => {
