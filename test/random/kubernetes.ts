@@ -21,6 +21,7 @@ import type { SeededRandom } from './seeded-random.ts';
 import type { Engine } from './engine.ts';
 import { type Disk, type Fleet, isGone, isOff, isUp, type Machine, renewedAt } from './machines.ts';
 import { EPOCH } from './process.ts';
+import { createRivals, type Rivals } from './rivals.ts';
 
 /**
  * Kubernetes around Cloudfence: kubelets, the node controller, taint eviction, PodGC, attach-detach, the attacher, the
@@ -65,6 +66,7 @@ export interface Cluster {
   /** Removes what it knows about objects that are gone. */
   readonly prune: () => void;
   readonly setAttacher: (works: boolean) => void;
+  readonly rivals: Rivals;
 }
 
 interface Surroundings {
@@ -173,7 +175,10 @@ export const createKubernetes = ({
   });
   const readyCondition = (status: 'True' | 'Unknown') => [{ type: 'Ready', status, lastTransitionTime: now() }];
 
+  const rivals = createRivals({ engine, objects, machineOfNode });
   const leaseOf = (node: string): string | null => {
+    const renewed = rivals.leaseOf(node);
+    if (renewed !== null) return renewed;
     const machine = machineAt(node) ?? fleet.machines.findLast((one) => one.node === node);
     const at = machine && objects.nodes.get(node) ? renewedAt(machine, engine.now()) : null;
     if (!machine || at === null) return null;
@@ -526,6 +531,7 @@ export const createKubernetes = ({
       for (const map of [machineOfNode, machineOfPod, machineOfAttachment, deletedBecause, orphanedSince])
         for (const uid of map.keys()) if (!uids.has(uid)) map.delete(uid);
     },
+    rivals,
     setAttacher: (works) => {
       attacherWorks = works;
       wake();

@@ -1,17 +1,34 @@
 import type { Tolerated } from './kubernetes.ts';
-import { attacherPlanFor, type Plan } from './plan.ts';
+import { attacherPlanFor, BEGINS_AT, type Plan, type Planned } from './plan.ts';
 import { seededRandom } from './seeded-random.ts';
 
 /** The plan of a seed. Whoever adds to it keeps the one before, so that older seeds give the same plan again. */
+
+const MINUTE = 60_000;
 
 /**
  * One database in three keeps its write-ahead log on a second disk. In every third plan, a pod with two disks
  * tolerates our taint.
  */
-export const planFor = (seed: number): Plan => {
-  const plan = attacherPlanFor(seed);
-  const random = seededRandom(seed, 'disks');
+const withDisks = (plan: Plan): Plan => {
+  const random = seededRandom(plan.seed, 'disks');
   const twoDisks = Array.from({ length: plan.databases }, (_, at) => at).filter(() => random.chance(1 / 3));
   const tolerating = random.chance(1 / 3) ? [random.oneOf<Tolerated>(['out-of-service', 'everything'])] : [];
   return { ...plan, twoDisks, tolerating };
 };
+
+/**
+ * In every third plan that allows powering off, a kubelet registers under another name, and no other machine is
+ * disturbed. So the first Node of a machine that works is unreachable for long enough.
+ */
+const withSecondNode = (plan: Plan): Plan => {
+  const random = seededRandom(plan.seed, 'second Node');
+  if (plan.policy.unreachable !== 'power-off' || random.chance(2 / 3)) return plan;
+  const at = random.between(BEGINS_AT, BEGINS_AT + MINUTE);
+  const again: Planned = { at: at + random.between(0, 3 * MINUTE), do: 'register-again', machine: 0 };
+  const others = plan.happenings.filter((what) => !('machine' in what));
+  const happenings = [{ at, do: 'cut-off', machine: 0 } as const, again, ...others].toSorted((a, b) => a.at - b.at);
+  return { ...plan, happenings, until: Math.max(plan.until, at + 13 * MINUTE) };
+};
+
+export const planFor = (seed: number): Plan => withSecondNode(withDisks(attacherPlanFor(seed)));

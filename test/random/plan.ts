@@ -15,7 +15,10 @@ export type PlannedEvent =
   | { readonly do: 'stop'; readonly machine: number; readonly byGuest: boolean; readonly takes: number }
   | { readonly do: 'terminate'; readonly machine: number; readonly takes: number }
   | { readonly do: 'forget-machine' | 'recreate'; readonly machine: number }
-  | { readonly do: 'start' | 'hibernate' | 'reboot' | 'cut-off' | 'reconnect'; readonly machine: number }
+  | {
+      readonly do: 'start' | 'hibernate' | 'reboot' | 'cut-off' | 'reconnect' | 'register-again';
+      readonly machine: number;
+    }
   | { readonly do: 'kill'; readonly choice: number }
   | { readonly do: 'freeze'; readonly choice: number; readonly ms: number }
   /** `within` (ms): how long the person, or the kubelet, waits until there is something to do. */

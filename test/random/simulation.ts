@@ -334,6 +334,11 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     create(at);
     return true;
   };
+  const registerAgain = (machine: Machine | undefined): boolean => {
+    const registered = machine !== undefined && cluster.rivals.register(machine);
+    safety.noteNodes(cluster.objects.nodes.all().length);
+    return registered;
+  };
   const people = peopleAt({
     engine,
     cluster,
@@ -372,6 +377,8 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
       case 'reconnect':
         if (machine) fleet.reconnect(machine);
         return true;
+      case 'register-again':
+        return registerAgain(machine);
       case 'kill':
         disturbedAt = engine.now();
         return install.kill(what.choice);
@@ -460,6 +467,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     people.setPause(false);
     install.setShadow(false);
     people.letPodsGo();
+    cluster.rivals.removeAll();
     cluster.setAttacher(!plan.attacherStaysDown);
     for (const machine of fleet.machines) fleet.reconnect(machine);
   };

@@ -105,6 +105,8 @@ export const happeningInWords = (what: Planned, name: string): string => {
       return 'the CSI attacher stops';
     case 'attacher-up':
       return 'the CSI attacher runs again';
+    case 'register-again':
+      return `the kubelet of ${name} registers under another name`;
     case 'poison':
       return 'a message arrives that nobody can read';
     case 'deploy-old':
