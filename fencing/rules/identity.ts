@@ -169,15 +169,22 @@ const isRecorded = (view: EvidenceView, { attachmentName }: VolumeFacts): boolea
 };
 
 /**
- * Returns whether Kubernetes reported the volume's disk as attached to exactly this machine: in its attachment, in the
- * Node's status, or when our fence began.
+ * Returns whether Kubernetes has attached the volume's disk to exactly this machine, and nobody has asked it to detach
+ * the disk. Kubernetes deletes an attachment before it detaches the disk, and Cloudfence detaches no disk before that.
+ */
+const isAttachedHere = (view: EvidenceView, { attachment }: VolumeFacts): boolean =>
+  attachment !== null &&
+  attachment.attached &&
+  attachment.deletingSince === null &&
+  notedHere(view, attachment) === true;
+
+/**
+ * Returns whether the volume's disk is attached to exactly this machine, or was when our fence began. The status of the
+ * Node does not count, because its kubelet can write it, and it may still name a disk that was detached long ago.
  */
 export const wasAttachedToMachine = (view: EvidenceView, volume: VolumeFacts): boolean => {
-  const { attachment, reported } = volume;
-  const here = attachment && notedHere(view, attachment);
-  if (here === false) return false;
-  if (attachment?.attached && (here || reported)) return true;
-  return (attachment === null && reported) || isRecorded(view, volume);
+  const isElsewhere = volume.attachment !== null && notedHere(view, volume.attachment) === false;
+  return isAttachedHere(view, volume) || (!isElsewhere && isRecorded(view, volume));
 };
 
 /**
@@ -202,23 +209,13 @@ export const beganWithoutMachine = ({ generation, phase, vouched }: FenceRecord)
 export const mayHaveFreed = ({ cluster: { node } }: EvidenceView): boolean =>
   node !== null && (node.record ? !beganWithoutMachine(node.record) : hasOwnLabelOrTaint(node));
 
-/**
- * Returns whether a fence has not freed the volume, although it may have freed others. Kubernetes deletes an attachment
- * before it detaches the disk, and Cloudfence detaches no disk before that.
- */
-const isNotFreed = (view: EvidenceView, { attachment }: VolumeFacts): boolean =>
-  attachment !== null &&
-  attachment.attached &&
-  attachment.deletingSince === null &&
-  notedHere(view, attachment) === true;
-
 interface WitnessDisk {
   readonly disk: DiskId;
   readonly attachment: AttachmentFacts | null;
 }
 
 const witnesses = (view: EvidenceView): readonly WitnessDisk[] => {
-  const isWitness = mayHaveFreed(view) ? isNotFreed : wasAttachedToMachine;
+  const isWitness = mayHaveFreed(view) ? isAttachedHere : wasAttachedToMachine;
   return view.cluster.volumes.flatMap((volume) => {
     const disk = view.identityRules.diskOf(volume);
     return disk !== null && isWitness(view, volume) && !isVolumeGone(volume)

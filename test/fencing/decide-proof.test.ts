@@ -115,9 +115,14 @@ describe('a machine that the cloud does not find', () => {
     ],
     ['is not proven by a disk whose attachment does not say where it was', volumeAt({ source: null }), unasked],
     [
-      'may be proven by a disk whose attachment does not say where it was, if the Node reports it',
+      'is not proven by a disk whose attachment does not say where it was, even if the Node reports it',
       volumeAt({ source: null }, { reported: true }),
-      'witness missing-without-witness',
+      unasked,
+    ],
+    [
+      'is not proven by a disk whose attachment is being deleted, because it may have been detached before a start',
+      volumeAt({ deletingSince: NOW - 60_000 }),
+      unasked,
     ],
     [
       'may be proven by a disk whose attachment names the Node',
@@ -136,13 +141,8 @@ describe('a machine that the cloud does not find', () => {
     ],
     ['is not proven by a disk whose attachment names another Node', volumeAt(noted('node-b')), unasked],
     [
-      'may be proven by a disk that the status of the Node reports',
+      'is not proven by a disk that only the status of the Node reports',
       gone({ volumes: [volume({ attachment: null, reported: true })] }),
-      'witness missing-without-witness',
-    ],
-    [
-      'is not proven by a disk that the Node reports but whose PersistentVolume is gone',
-      gone({ volumes: [volume({ attachment: null, reported: true, persistentVolume: null })] }),
       unasked,
     ],
     [

@@ -45,10 +45,10 @@ it.each(cases)('%s', (_, code, facts, change) => {
 
 it('the cloud has forgotten the machine, and one of its disks cannot be found', () => {
   const given = at({ power: 'missing' }, { taints: PARKED });
-  const reported = {
+  const asked = {
     ...given,
-    cluster: { ...given.cluster, volumes: [volume({ attachment: null, reported: true })] },
+    cluster: { ...given.cluster, volumes: [volume({ attachment: null })] },
     memory: { ...given.memory, witness: 'none' as const },
   };
-  expect(says(reported)).toContain('`cloudfence release node-a --accept "<what you checked>"` to end the fence');
+  expect(says(asked)).toContain('`cloudfence release node-a --accept "<what you checked>"` to end the fence');
 });

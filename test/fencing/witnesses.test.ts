@@ -5,6 +5,8 @@ import { cluster, machine, marked, node, record, view, volume } from './view-bui
 
 /** Which disks can confirm that a machine is gone which its cloud does not know. */
 
+const recorded = record().volumes.map((one) => ({ ...one, attached: true }));
+
 const unknown = (change: Partial<ClusterFacts>) =>
   view({ machine: machine({ power: 'missing', generation: null }), cluster: cluster(change) });
 
@@ -14,9 +16,15 @@ describe('a witness', () => {
     expect([witnessDisks(seen), witnessAttachments(seen)]).toEqual([['disk-1'], ['va-uid']]);
   });
 
-  it('has no attachment if only the status of the Node names it', () => {
+  it('has no attachment if only the record of a fence that began without the machine names it', () => {
+    const standing = marked({ generation: null, volumes: recorded });
+    const found = unknown({ node: standing, volumes: [volume({ attachment: null })] });
+    expect([witnessDisks(found), witnessAttachments(found)]).toEqual([['disk-1'], []]);
+  });
+
+  it('is not a disk that only the status of the Node names', () => {
     const reported = unknown({ node: node(), volumes: [volume({ attachment: null, reported: true })] });
-    expect([witnessDisks(reported), witnessAttachments(reported)]).toEqual([['disk-1'], []]);
+    expect(witnessDisks(reported)).toEqual([]);
   });
 
   it('is asked once, however many volumes name it', () => {
@@ -30,18 +38,18 @@ describe('a witness', () => {
 });
 
 describe('whether a fence may have freed the disks', () => {
-  const reported = [volume({ attachment: null, reported: true })];
+  const detached = [volume({ attachment: null })];
 
   it.each([
-    ['with its label', marked()],
-    ['although someone removed its label', marked({}, { label: null })],
+    ['with its label', marked({ volumes: recorded })],
+    ['although someone removed its label', marked({ volumes: recorded }, { label: null })],
     ['although someone removed its record', marked({}, { record: null, recordText: null })],
     [
       'although someone removed all but the quarantine',
       node({ taints: { outOfService: false, ours: false, quarantine: true } }),
     ],
   ])('yes, if its machine was there when it began, %s', (_, standing) => {
-    const fenced = unknown({ node: standing, volumes: reported });
+    const fenced = unknown({ node: standing, volumes: detached });
     expect(mayHaveFreed(fenced)).toBe(true);
     expect(witnessDisks(fenced)).toEqual([]);
   });
@@ -51,7 +59,7 @@ describe('whether a fence may have freed the disks', () => {
     ['no fence', node()],
     ['a fence that began without its machine', marked({ generation: null })],
   ])('no, with %s', (_, standing) => {
-    expect(mayHaveFreed(unknown({ node: standing, volumes: reported }))).toBe(false);
+    expect(mayHaveFreed(unknown({ node: standing, volumes: detached }))).toBe(false);
   });
 });
 
