@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { secondNodePlanFor } from './newest-plan.ts';
 import { attacherPlanFor, partedPlanFor, plainPlanFor, tamperedPlanFor, watchedPlanFor, type Plan } from './plan.ts';
 import { failureOf } from './shrink.ts';
 import { play } from './simulation.ts';
@@ -180,6 +181,12 @@ test('a fence that waits for the attacher does not prevent another one (seed 102
 // A person removed the quarantine, and a kubelet changed the record. The machine ran before it stopped again.
 test.each([1_040_008_516])('a label that a person left does not apply to the next stop (seed %i)', async (seed) => {
   expect(failureOf(await play(attacherPlanFor(seed)))).toBeNull();
+});
+
+// A person removed a whole fence that had freed the disks, and the attacher was down. So the attachments stayed, and
+// the status of the Node still named the disks. The machine was started, and then EC2 did not know it for a moment.
+test('a disk whose attachment is being deleted is no witness (seed 1400000250)', async () => {
+  expect(failureOf(await play(secondNodePlanFor(1_400_000_250)))).toBeNull();
 });
 
 // In order: a machine was started and stopped again during its fence, a machine was deleted soon after its return, a

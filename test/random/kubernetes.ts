@@ -239,18 +239,31 @@ export const createKubernetes = ({
       conditions: readyCondition('True'),
     },
   });
-  const join = (machine: Machine): void => {
-    const node = objects.nodes.put(machine.node, nodeOf(machine));
-    machineOfNode.set(uidOf(node), machine);
+  const putCsiNode = (machine: Machine): void => {
     const drivers = [{ name: driverOf(machine.cloud), nodeID: nodeIdOf(machine) }];
     objects.csiNodes.put(machine.node, { metadata: { name: machine.node }, spec: { drivers } });
   };
+  const join = (machine: Machine): void => {
+    const node = objects.nodes.put(machine.node, nodeOf(machine));
+    machineOfNode.set(uidOf(node), machine);
+    putCsiNode(machine);
+  };
   const bindPod = (machine: Machine, pod: V1Pod): void =>
     void machineOfPod.set(uidOf(objects.pods.put(podKey(nameOf(pod)), pod)), machine);
+  /** The Node of a machine that is gone becomes that of another one. Its provider ID stays. */
+  const takeOver = (machine: Machine, node: V1Node): boolean => {
+    if (!machine.takesOver) return false;
+    machineOfNode.set(uidOf(node), machine);
+    const annotations = { ...node.metadata?.annotations, ...nodeOf(machine).metadata?.annotations };
+    objects.nodes.put(machine.node, { ...node, metadata: { ...node.metadata, annotations } });
+    putCsiNode(machine);
+    return true;
+  };
   const kubeletPosts = (machine: Machine): void => {
-    const node = objects.nodes.get(machine.node);
-    if (!node) return join(machine);
-    if (machineOfNode.get(uidOf(node)) !== machine) return;
+    const before = objects.nodes.get(machine.node);
+    if (!before) return join(machine);
+    if (machineOfNode.get(uidOf(before)) !== machine && !takeOver(machine, before)) return;
+    const node = objects.nodes.get(machine.node) ?? before;
     const fresh = nodeOf(machine);
     const taints = taintsOf(node).filter(({ key }) => key !== UNREACHABLE);
     const conditions = isReady(node) ? (node.status?.conditions ?? []) : readyCondition('True');

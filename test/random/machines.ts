@@ -31,6 +31,8 @@ export interface Machine {
   readonly cloud: CloudName;
   /** The id by which Cloudfence knows it. On some clouds, a machine that took over a name has the same id. */
   readonly id: string;
+  /** Whether the Node of a machine that is gone becomes the Node of this one. */
+  readonly takesOver: boolean;
   /** The number that no other machine has. */
   readonly serial: number;
   readonly node: string;
@@ -113,6 +115,8 @@ export interface Fleet {
   readonly prune: (isKept: (machine: Machine) => boolean) => void;
   readonly stop: (machine: Machine, how: { readonly byGuest: boolean; readonly takes: number }) => void;
   readonly start: (machine: Machine) => void;
+  /** Boots a machine that is starting. */
+  readonly boot: (machine: Machine) => void;
   readonly terminate: (machine: Machine, takes: number) => void;
   readonly forget: (machine: Machine) => void;
   readonly hibernate: (machine: Machine) => void;
@@ -198,6 +202,17 @@ export const createFleet = ({ engine, random, assumption, renewalTakes, listener
     engine.after(mountsIn, listener.changed);
     listener.boots(machine);
   };
+  const boot = (machine: Machine, least: { readonly post: number; readonly mount: number }): void => {
+    guestBegins(machine, least);
+    engine.after(random.between(500, assumption.bootToPost - 1_000), () => {
+      if (machine.shown.power !== 'starting') return;
+      change(machine, { power: 'running' });
+      listener.announces(machine);
+      // A kubelet that resumes may have tried to post before that.
+      if (machine.postsAt <= engine.now()) posts(machine, machine.boot);
+    });
+  };
+  const fresh = { post: assumption.bootToPost, mount: assumption.bootToMount };
   const free = (machine: Machine): void => {
     for (const disk of disks.values())
       if (disk.holder === machine) {
@@ -236,18 +251,9 @@ export const createFleet = ({ engine, random, assumption, renewalTakes, listener
       if (!resumes) machine.boot += 1;
       const started = { launch: launch + 1, launchedAt: engine.now(), byGuest: false, hibernated: false };
       change(machine, { power: 'starting', ...started, operations: operations + 1, operatedAt: engine.now() });
-      guestBegins(
-        machine,
-        resumes ? { post: 500, mount: 500 } : { post: assumption.bootToPost, mount: assumption.bootToMount },
-      );
-      engine.after(random.between(500, assumption.bootToPost - 1_000), () => {
-        if (machine.shown.power !== 'starting') return;
-        change(machine, { power: 'running' });
-        listener.announces(machine);
-        // A kubelet that resumes may have tried to post before that.
-        if (machine.postsAt <= engine.now()) posts(machine, machine.boot);
-      });
+      boot(machine, resumes ? { post: 500, mount: 500 } : fresh);
     },
+    boot: (machine) => boot(machine, fresh),
     terminate: (machine, takes) => {
       const { power } = machine.shown;
       if (power === 'off') {
@@ -273,7 +279,7 @@ export const createFleet = ({ engine, random, assumption, renewalTakes, listener
       if (machine.shown.power !== 'running') return;
       guestEnds(machine, false);
       machine.boot += 1;
-      guestBegins(machine, { post: assumption.bootToPost, mount: assumption.bootToMount });
+      guestBegins(machine, fresh);
     },
     cutOff: (machine) => {
       if (!isUp(machine) || !machine.connected) return;

@@ -31,4 +31,30 @@ const withSecondNode = (plan: Plan): Plan => {
   return { ...plan, happenings, until: Math.max(plan.until, at + 13 * MINUTE) };
 };
 
-export const planFor = (seed: number): Plan => withSecondNode(withDisks(attacherPlanFor(seed)));
+/**
+ * In every third plan in which a machine of Azure or Google Cloud is terminated, another machine gets its name and its
+ * Node soon after. It may be cut off, stopped, and started. On EC2, the Node would still name the first machine.
+ */
+const withTakenOverNode = (plan: Plan): Plan => {
+  const random = seededRandom(plan.seed, 'names');
+  const gone = plan.happenings.find((what) => what.do === 'terminate');
+  if (random.chance(2 / 3) || gone?.do !== 'terminate' || plan.clouds[gone.machine] === 'aws') return plan;
+  const { machine } = gone;
+  const at = gone.at + gone.takes + random.oneOf([1, 10, 60]) * random.between(100, 3_000);
+  const later = at + random.between(20_000, 4 * MINUTE);
+  const more: readonly Planned[] = [
+    { at, do: 'take-over', machine, within: MINUTE },
+    ...(random.chance(0.3) ? [{ at: later, do: 'cut-off', machine } as const] : []),
+    ...(random.chance(0.5)
+      ? [{ at: later + random.between(0, MINUTE), do: 'stop', machine, byGuest: false, takes: 5_000 } as const]
+      : []),
+    ...(random.chance(0.3) ? [{ at: later + 2 * MINUTE, do: 'start', machine } as const] : []),
+  ];
+  const others = plan.happenings.filter((what) => what.do !== 'recreate' || what.machine !== machine);
+  const happenings = [...others, ...more.filter((what) => what.at < plan.until)].toSorted((a, b) => a.at - b.at);
+  return { ...plan, happenings };
+};
+
+export const secondNodePlanFor = (seed: number): Plan => withSecondNode(withDisks(attacherPlanFor(seed)));
+
+export const planFor = (seed: number): Plan => withTakenOverNode(secondNodePlanFor(seed));

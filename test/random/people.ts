@@ -64,10 +64,13 @@ const lookAgain = (machine: string) => ({
 });
 
 export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World) => {
+  const nodeOf = (machine: Machine) => {
+    const node = cluster.objects.nodes.get(machine.node);
+    return node && cluster.machineOfNode.get(uidOf(node)) === machine ? node : undefined;
+  };
   const nodeAt = (at: number) => {
     const machine = machineAt(at);
-    const node = machine && cluster.objects.nodes.get(machine.node);
-    return node && cluster.machineOfNode.get(uidOf(node)) === machine ? node : undefined;
+    return machine && nodeOf(machine);
   };
   const setPause = (paused: boolean): void => {
     const key = keyIn(SETTINGS.namespace, SETTINGS.name);
@@ -176,10 +179,9 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     cluster.objects.nodes.put(nameOf(node), withTaints(node, [...taintsOf(node), foreign]));
     return true;
   };
-  const deleteNode = (at: number): boolean => {
-    const node = nodeAt(at);
-    const machine = machineAt(at);
-    if (!node || !machine || !isOff(machine)) return false;
+  const deleteNode = (machine: Machine | undefined): boolean => {
+    const node = machine && nodeOf(machine);
+    if (!node || !isOff(machine)) return false;
     cluster.objects.nodes.remove(nameOf(node));
     cluster.objects.csiNodes.remove(nameOf(node));
     return true;

@@ -15,6 +15,7 @@ export type PlannedEvent =
   | { readonly do: 'stop'; readonly machine: number; readonly byGuest: boolean; readonly takes: number }
   | { readonly do: 'terminate'; readonly machine: number; readonly takes: number }
   | { readonly do: 'forget-machine' | 'recreate'; readonly machine: number }
+  | { readonly do: 'take-over'; readonly machine: number; readonly within: number }
   | {
       readonly do: 'start' | 'hibernate' | 'reboot' | 'cut-off' | 'reconnect' | 'register-again';
       readonly machine: number;

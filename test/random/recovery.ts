@@ -101,9 +101,18 @@ const hasPodWithoutWitness = (machine: Machine, node: V1Node | undefined, world:
   heldBy(machine, world).length > 0;
 
 /**
- * Returns the machines at which a person has to look. Either an attachment is older than the Node that it names, so
- * nobody knows whether its disk was ever attached to this machine, or a pod has come without a witness. A cloud
- * controller deletes such a Node.
+ * Another machine has its name, and was stopped before its kubelet posted. So the Node shows the immutable id of a
+ * machine that is gone.
+ */
+const isNameTaken = (machine: Machine, { fleet, refusals }: World): boolean =>
+  isGone(machine) &&
+  refusals.get(machine.id) === 'identity-contradicted' &&
+  fleet.machines.some(({ id, serial }) => id === machine.id && serial > machine.serial);
+
+/**
+ * Returns the machines at which a person has to look. Either their name is taken, an attachment is older than the
+ * Node that it names, so nobody knows whether its disk was ever attached to this machine, or a pod has come without a
+ * witness. A cloud controller deletes such a Node.
  */
 export const toLookAt = (world: World): readonly Machine[] =>
   world.fleet.machines.filter((machine) => {
@@ -111,7 +120,7 @@ export const toLookAt = (world: World): readonly Machine[] =>
     const made = node?.metadata?.creationTimestamp ?? new Date(0);
     const isOlder = attachmentsOf(machine, world).some(({ metadata }) => (metadata?.creationTimestamp ?? made) < made);
     const isUnproven = isGone(machine) && world.refusals.get(machine.id) === 'missing-without-witness';
-    return isUnproven && (isOlder || hasPodWithoutWitness(machine, node, world));
+    return isNameTaken(machine, world) || (isUnproven && (isOlder || hasPodWithoutWitness(machine, node, world)));
   });
 
 /**

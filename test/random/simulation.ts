@@ -282,13 +282,13 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
 
   let serials = 0;
   const current: Machine[] = [];
-  const create = (at: number): void => {
+  const create = (at: number, before?: Machine): Machine => {
     const cloud = plan.clouds[at] ?? 'aws';
     const serial = (serials += 1);
     const node = `node-${at}`;
     const shown = {
-      power: 'running' as const,
-      launch: 1,
+      power: before ? ('starting' as const) : ('running' as const),
+      launch: (before?.shown.launch ?? 0) + 1,
       launchedAt: engine.now(),
       stoppedAt: 0,
       byGuest: false,
@@ -301,6 +301,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
       name: `machine-${serial}`,
       cloud,
       id: machineIdOf(cloud, node, serial),
+      takesOver: before !== undefined,
       serial,
       node,
       zone: ZONES[cloud],
@@ -320,6 +321,9 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     };
     fleet.machines.push(machine);
     current[at] = machine;
+    return machine;
+  };
+  const joins = (machine: Machine): void => {
     cluster.kubeletPosts(machine);
     safety.noteNodes(cluster.objects.nodes.all().length);
   };
@@ -331,7 +335,13 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
   const recreate = (at: number): boolean => {
     const before = current[at];
     if (!before || !isGone(before) || cluster.objects.nodes.get(before.node)) return false;
-    create(at);
+    joins(create(at));
+    return true;
+  };
+  const takeOver = (at: number): boolean => {
+    const before = current[at];
+    if (!before || !isGone(before) || !nodeOfMachine(before)) return false;
+    fleet.boot(create(at, before));
     return true;
   };
   const registerAgain = (machine: Machine | undefined): boolean => {
@@ -365,6 +375,8 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
         return power === 'gone';
       case 'recreate':
         return recreate(what.machine);
+      case 'take-over':
+        return takeOver(what.machine);
       case 'hibernate':
         if (machine) fleet.hibernate(machine);
         return power === 'running';
@@ -399,7 +411,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
       case 'change-record':
         return people.changeRecord(what.machine, what.choice);
       case 'delete-node':
-        return people.deleteNode(what.machine);
+        return people.deleteNode(machine);
       case 'foreign-taint':
         return people.addForeignTaint(what.machine);
       case 'bind-pod':
@@ -472,7 +484,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     for (const machine of fleet.machines) fleet.reconnect(machine);
   };
 
-  for (const at of plan.clouds.keys()) create(at);
+  for (const at of plan.clouds.keys()) joins(create(at));
   const next = (index: number): void => {
     const what = plan.happenings[index];
     if (!what) return;
@@ -488,7 +500,12 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
       return;
     }
     count(`fault ${what.do}`);
-    tell(happeningInWords(what, what.do === 'recreate' ? (current[what.machine]?.name ?? '') : before));
+    tell(
+      happeningInWords(
+        what,
+        what.do === 'recreate' || what.do === 'take-over' ? (current[what.machine]?.name ?? '') : before,
+      ),
+    );
   };
   next(0);
   const hourly = (): void => {
@@ -510,7 +527,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
   tell('faults cease');
   const letPersonLook = (): void => {
     for (const machine of toLookAt(recovering))
-      if (people.deleteNode(current.indexOf(machine))) tell(`a person looks at ${machine.name}, and deletes its Node`);
+      if (people.deleteNode(machine)) tell(`a person looks at ${machine.name}, and deletes its Node`);
   };
   /** Sweeps until nothing is missing. Returns what is still missing after 80 minutes. */
   const sweepUntilNone = async (missing: () => readonly string[]): Promise<readonly string[]> => {

@@ -89,6 +89,7 @@ const machineOf = (serial: number, zone: string): Machine => {
     name: `machine-${serial}`,
     cloud: 'aws',
     id: machineIdOf('aws', node, serial),
+    takesOver: false,
     serial,
     node,
     zone,

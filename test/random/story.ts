@@ -45,6 +45,8 @@ export const happeningInWords = (what: Planned, name: string): string => {
       return `the cloud forgets ${name}`;
     case 'recreate':
       return `somebody creates ${name} under the name of a machine that is gone`;
+    case 'take-over':
+      return `somebody creates ${name} under the name of a machine that is gone, and it gets its Node`;
     case 'start':
       return `somebody starts ${name}`;
     case 'hibernate':
