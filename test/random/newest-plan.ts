@@ -33,7 +33,8 @@ const withSecondNode = (plan: Plan): Plan => {
 
 /**
  * In every third plan in which a machine of Azure or Google Cloud is terminated, another machine gets its name and its
- * Node soon after. It may be cut off, stopped, and started. On EC2, the Node would still name the first machine.
+ * Node soon after. It may be cut off, stopped, and started. On EC2, the Node would still name the first machine. The
+ * cloud always knows its machines here, because an attachment does not show which of the two had the disk.
  */
 const withTakenOverNode = (plan: Plan): Plan => {
   const random = seededRandom(plan.seed, 'names');
@@ -52,7 +53,7 @@ const withTakenOverNode = (plan: Plan): Plan => {
   ];
   const others = plan.happenings.filter((what) => what.do !== 'recreate' || what.machine !== machine);
   const happenings = [...others, ...more.filter((what) => what.at < plan.until)].toSorted((a, b) => a.at - b.at);
-  return { ...plan, happenings };
+  return { ...plan, happenings, faultPeriods: plan.faultPeriods.filter(({ fault }) => fault !== 'not-found') };
 };
 
 export const secondNodePlanFor = (seed: number): Plan => withSecondNode(withDisks(attacherPlanFor(seed)));
