@@ -142,21 +142,22 @@ const ours = ({ node }: World): readonly string[] =>
 const isRecordRemoved = ({ recordRemoved }: World, node: NodeState): boolean =>
   recordRemoved === labelOn(node) && recordOn(node) === null;
 
+/** Returns whether only the CSI attacher, which is down, can still remove the VolumeAttachment. */
+const isLeftToAttacher = ({ attacherDown, attachment }: World): boolean =>
+  attacherDown === true && attachment === 'deleting';
+
 /**
- * Returns whether nothing can confirm any more that the machine is gone: its cloud does not know it, although it did
- * when the fence began, and the fence has freed its disk. The Node then stays under quarantine. EC2 knows a terminated
- * machine for a while.
+ * Returns whether the Node of a machine that is gone may stay under quarantine: it waits for the CSI attacher, or
+ * nothing can confirm any more that the machine is gone, because its cloud does not know it, although it did when the
+ * fence began, and the fence has freed its disk. EC2 knows a terminated machine for a while.
  */
 const mayStay = (world: World, node: NodeState): boolean => {
+  if (isLeftToAttacher(world)) return true;
   const { machine } = world;
   const record = recordOn(node);
   const isUnknown = machine.power === 'forgotten' || (record !== null && record.cloud !== 'aws');
   return isUnknown && (record === null ? isRecordRemoved(world, node) : record.generation !== null);
 };
-
-/** Returns whether only the CSI attacher, which is down, can still remove the VolumeAttachment. */
-const isLeftToAttacher = ({ attacherDown, attachment }: World): boolean =>
-  attacherDown === true && attachment === 'deleting';
 
 /**
  * Returns what must not stay on the Node of a machine that runs. A machine that was fenced on a person's statement, and
@@ -215,7 +216,7 @@ const isDetached = ({ attachment, disk }: World): boolean => attachment === 'gon
 const missingForFence = (world: World): string | null => {
   const { node, pod, neighbor, attachment, disk } = world;
   if (node && isOfFence(node) && !isQuarantined(node)) return 'the machine is off, and its Node is not in quarantine';
-  if (isGone(world) && node && ours(world).length > 0 && !mayStay(world, node) && !isLeftToAttacher(world))
+  if (isGone(world) && node && ours(world).length > 0 && !mayStay(world, node))
     return 'the Node of the terminated machine stays';
   const held = [
     pod === 'gone' && neighbor === 'gone' ? '' : 'its pod',

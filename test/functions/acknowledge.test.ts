@@ -8,6 +8,7 @@ import { acknowledgeAll, type DeadLetter } from '../../functions/acknowledge.ts'
 import type { LookAgain, Message, WorkItem } from '../../functions/messages.ts';
 import { begun } from '../fencing/ports.ts';
 import { NOW } from '../fencing/view-builder.ts';
+import { openCalls } from '../open-calls.ts';
 
 /** A message ends only when each of its machines has ended. */
 
@@ -38,12 +39,8 @@ const end = (machine: string, outcome: OutcomeKind, dryRun = false): Outcome => 
 
 const acknowledged = async (messages: readonly Message[], outcomes: readonly Outcome[]) => {
   const [sentAgain, delays, dead]: [LookAgain[], number[], DeadLetter[]] = [[], [], []];
-  let [inFlight, most] = [0, 0];
-  const accept = async (): Promise<void> => {
-    most = Math.max(most, (inFlight += 1));
-    await nextTurn();
-    inFlight -= 1;
-  };
+  const calls = openCalls();
+  const accept = (): Promise<void> => calls.during(nextTurn);
   const queues = {
     again: async (look: LookAgain, delay: number) => {
       await accept();
@@ -54,7 +51,7 @@ const acknowledged = async (messages: readonly Message[], outcomes: readonly Out
   };
   const outbox = { policy: defaultPolicy, queues, formatMeasurements: () => ({}), log: () => undefined };
   const again = await acknowledgeAll(messages, outcomes, outbox);
-  return { again: again.map((one) => one.message.messageId), sentAgain, delays, dead, most };
+  return { again: again.map((one) => one.message.messageId), sentAgain, delays, dead, most: calls.most() };
 };
 
 describe('a message', () => {

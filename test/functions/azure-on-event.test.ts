@@ -22,6 +22,7 @@ import {
   drainQueue,
   type AzureInstall,
 } from './azure-install.ts';
+import { openCalls } from '../open-calls.ts';
 
 const deliver = (install: AzureInstall, ...messages: readonly unknown[]) =>
   onEvent(install.getDependencies)(messages, install.context);
@@ -352,19 +353,17 @@ describe('a message that failed', () => {
   it('is sent again together with all others of its batch that failed', async () => {
     const { world, holder, spare, install } = off();
     addFault(world.parts.azure, { ...unreachable, call: 'machine.get' });
-    let [inFlight, most] = [0, 0];
+    const calls = openCalls();
     const counted: GetDependencies = async () => {
       const { queues, ...others } = await install.getDependencies();
       const events: typeof queues.events = async (...sent) => {
-        most = Math.max(most, (inFlight += 1));
-        await nextTurn();
-        inFlight -= 1;
+        await calls.during(nextTurn);
         return queues.events(...sent);
       };
       return { ...others, queues: { ...queues, events } };
     };
     await onEvent(counted)([gridEvent(holder), gridEvent(spare)], install.context);
-    expect([most, waiting(world, install).length]).toEqual([2, 2]);
+    expect([calls.most(), waiting(world, install).length]).toEqual([2, 2]);
   });
 
   it('looks at its other machine again only as often as it comes back', async () => {

@@ -14,6 +14,7 @@ import {
   makeNode,
   unhurried,
 } from '../contract/cluster/harness.ts';
+import { openCalls } from '../open-calls.ts';
 import { clusterOver, faultyCluster } from './wire.ts';
 
 const by = { user: 'admin', at: 0 };
@@ -143,16 +144,13 @@ it('reads the CSINodes of silent Nodes that name no machine, eight at the same t
     await made(stage, CSI_NODES, { metadata: { name }, spec: { drivers: [{ name: DRIVER, nodeID: `i-${name}` }] } });
   }
   const transport = inProcess(stage.server);
-  let [open, most] = [0, 0];
-  const cluster = clusterOver(async (request, signal) => {
-    most = Math.max(most, (open += 1));
-    return transport(request, signal).finally(() => (open -= 1));
-  });
+  const calls = openCalls();
+  const cluster = clusterOver((request, signal) => calls.during(() => transport(request, signal)));
   const suspects = await cluster.suspects(60_000, unhurried());
   expect(new Set(suspects.map(({ identitySources }) => identitySources[0]?.value))).toEqual(
     new Set(names.map((name) => `i-${name}`)),
   );
-  expect([most, open]).toEqual([8, 0]);
+  expect([calls.most(), calls.open()]).toEqual([8, 0]);
 });
 
 it('suspects what is left of a machine whose id is the end of the id of the Node’s new machine', async () => {

@@ -6,6 +6,7 @@ import { inProcessClient } from '../../../sandbox/azure/in-process-client.ts';
 import { addDisk, addMachine, forget } from '../../../sandbox/azure/scenario.ts';
 import { disksOf, machineIn, type AzureCloudWorld } from '../../../sandbox/azure/state.ts';
 import { azureWorld, clientsOf, cloudOf, MINUTE, NOW, patient, prefix } from '../../sandbox/azure/azure-world.ts';
+import { openCalls } from '../../open-calls.ts';
 
 const look = (world: AzureCloudWorld, machines: readonly string[], disks = false) =>
   cloudOf(world).look(machines, { disks }, patient());
@@ -110,18 +111,15 @@ describe('a look at machines of Azure', () => {
     const world = azureWorld();
     const known = Array.from({ length: 30 }, () => addMachine(world));
     const client = inProcessClient(world);
-    let [open, most] = [0, 0];
-    const sendRequest: typeof client.sendRequest = async (request) => {
-      most = Math.max(most, (open += 1));
-      return client.sendRequest(request).finally(() => (open -= 1));
-    };
+    const calls = openCalls();
+    const sendRequest: typeof client.sendRequest = (request) => calls.during(() => client.sendRequest(request));
     const facts = await cloudOf(world, clientsOf(world, { httpClient: { sendRequest } })).look(
       known,
       { disks: false },
       patient(),
     );
     expect(facts.map(({ machine }) => machine)).toEqual(known);
-    expect([most, open]).toEqual([10, 0]);
+    expect([calls.most(), calls.open()]).toEqual([10, 0]);
   });
 
   it('says which disks must be kept, and why', async () => {
