@@ -35,6 +35,10 @@ export interface ObjectStore<T extends Stored> {
   readonly remove: (key: string) => void;
 }
 
+/** Returns a time of the engine (ms) as a Lease shows it, with the last three digits of its microseconds. */
+export const renewTimeAt = (at: number, micros: number): string =>
+  `${new Date(EPOCH + at).toISOString().slice(0, -1)}${String(micros).padStart(3, '0')}Z`;
+
 /** Returns the name of an object, with its namespace. */
 export const keyIn = (namespace: string, name: string): string => `${namespace}/${name}`;
 

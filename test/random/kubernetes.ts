@@ -11,6 +11,7 @@ import {
   keyIn,
   nameOf,
   type Objects,
+  renewTimeAt,
   taintsOf,
   uidOf,
   withTaints,
@@ -181,9 +182,7 @@ export const createKubernetes = ({
     if (renewed !== null) return renewed;
     const machine = machineAt(node) ?? fleet.machines.findLast((one) => one.node === node);
     const at = machine && objects.nodes.get(node) ? renewedAt(machine, engine.now()) : null;
-    if (!machine || at === null) return null;
-    const text = new Date(EPOCH + at + machine.skew).toISOString().slice(0, -1);
-    return `${text}${String(machine.serial % 1_000).padStart(3, '0')}Z`;
+    return machine && at !== null ? renewTimeAt(at + machine.skew, machine.serial % 1_000) : null;
   };
 
   const putInUse = (machine: Machine): void => {

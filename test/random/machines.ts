@@ -72,7 +72,8 @@ export interface Disk {
 
 /** More changes than a machine sees while an answer may be stale. */
 const MOST_HISTORY = 40;
-const RENEWS_EVERY_MS = 10_000;
+/** How often a kubelet renews its Lease (ms). */
+export const RENEWS_EVERY_MS = 10_000;
 
 export const mayWrite = ({ shown: { power } }: Machine): boolean => power === 'running' || power === 'stopping';
 export const isUp = mayWrite;

@@ -1,8 +1,8 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import { CSI_NODE_IDS, ZONE_LABEL } from '../../kubernetes/names.ts';
-import { type Objects, uidOf } from './cluster-objects.ts';
+import { type Objects, renewTimeAt, uidOf } from './cluster-objects.ts';
 import type { Engine } from './engine.ts';
-import { isUp, type Machine, offSinceOf } from './machines.ts';
+import { isUp, type Machine, offSinceOf, RENEWS_EVERY_MS } from './machines.ts';
 import { providerIdOf } from './names.ts';
 import { EPOCH } from './process.ts';
 
@@ -26,7 +26,6 @@ interface World {
   readonly machineOfNode: ReadonlyMap<string, Machine>;
 }
 
-const RENEWS_EVERY_MS = 10_000;
 const UNREACHABLE_AFTER_MS = 45_000;
 
 const secondNodeOf = (machine: Machine, name: string, { metadata, status }: V1Node): V1Node => ({
@@ -75,7 +74,7 @@ export const createRivals = ({ engine, objects, machineOfNode }: World): Rivals 
     },
     leaseOf: (node) => {
       const machine = machines.get(node);
-      return machine ? `${new Date(EPOCH + renewedAt(machine)).toISOString().slice(0, -1)}000Z` : null;
+      return machine ? renewTimeAt(renewedAt(machine), 0) : null;
     },
     removeAll: () => {
       for (const name of machines.keys()) objects.nodes.remove(name);

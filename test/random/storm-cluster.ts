@@ -4,7 +4,7 @@ import { attachmentName } from '../../kubernetes/attachments.ts';
 import { ATTACHED_NODE_ID, CSI_NODE_IDS, OUT_OF_SERVICE, ZONE_LABEL } from '../../kubernetes/names.ts';
 import { hasFenceTraces, hasOwnLabel } from '../../kubernetes/node-facts.ts';
 import { createLedger, type Served, type Write } from './api-server.ts';
-import { createObjects, hasTaintKey, keyIn, nameOf, taintsOf, withTaints } from './cluster-objects.ts';
+import { createObjects, hasTaintKey, keyIn, nameOf, renewTimeAt, taintsOf, withTaints } from './cluster-objects.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { Engine } from './engine.ts';
 import { type Disk, type Fleet, type Machine, renewedAt } from './machines.ts';
@@ -204,7 +204,7 @@ export const createStormCluster = ({ engine, random, fleet }: Surroundings): Sto
   const leaseOf = (name: string): string | null => {
     const machine = machines.get(name);
     const at = machine && renewedAt(machine, engine.now());
-    return at === undefined || at === null ? null : `${new Date(EPOCH + at).toISOString().slice(0, -1)}000Z`;
+    return at === undefined || at === null ? null : renewTimeAt(at, 0);
   };
   return {
     served: {
