@@ -1,7 +1,7 @@
 import type { NodeFacts, PodFacts, AttachmentFacts } from '../model/cluster-facts.ts';
 import type { Untouched } from '../model/outcome.ts';
 import { because, type Reason, listSome } from '../model/reason.ts';
-import { isOfThisMachine, attachedDiskOf, detach } from './volumes.ts';
+import { isOfThisMachine, attachedDiskOf, detach, volumesToFree } from './volumes.ts';
 import { beganWithoutMachine } from './identity.ts';
 import { currentRecord, presentGeneration, targetNode } from './mark.ts';
 import {
@@ -116,13 +116,13 @@ const park = (view: View, phase: 'fencing' | 'fenced', reason: Reason): Decision
  */
 export const retireTaint: Rule = (view) => {
   const stays = stillDeclined(view).size > 0 || podsToDelete(view).some((pod) => isHeldByFinalizer(view, pod));
-  return stays && view.cluster.volumes.every(({ attachment }) => attachment === null)
+  return stays && volumesToFree(view).length === 0
     ? park(
         view,
         'fencing',
         because(
           'fenced',
-          'no volume is attached any more; the remaining pods cannot be deleted, because the API server ' +
+          'no volume is left to free; the remaining pods cannot be deleted, because the API server ' +
             'rejects it or finalizers keep them',
         ),
       )

@@ -7,6 +7,7 @@ import { ignore, refuse, takeStep, wait, type Decision, type Rule, type View } f
 import { newRecord, targetNode } from './mark.ts';
 import { isFenced } from './release.ts';
 import { podsToDelete } from './pods.ts';
+import { volumesToFree } from './volumes.ts';
 import { isLeftToOthers } from './waits.ts';
 
 /** The guards against the beginning of a fence: a pause, an opt-out, nothing to free, the cap, and a delay. */
@@ -58,7 +59,7 @@ export const mayBegin: GuardOfBeginning = (view) => {
 
 /** Returns whether there is no volume to free and no pod to move. */
 export const hasNothingToFree = (view: View): boolean =>
-  view.cluster.volumes.every(({ attachment }) => attachment === null) && podsToDelete(view).length === 0;
+  volumesToFree(view).length === 0 && podsToDelete(view).length === 0;
 
 /**
  * Ends the run if there is no volume to free and no pod to move, because a mark would only block the Node. Moves an
@@ -70,7 +71,7 @@ export const nothingToFree: Rule = (view) => {
   if (!hasNothingToFree(view)) return null;
   return node && isFenced(node)
     ? parkAgain(view, node)
-    : ignore(because('nothing-to-free', 'no volume is attached, and no pod would move'));
+    : ignore(because('nothing-to-free', 'there is no volume to free, and no pod would move'));
 };
 
 /**

@@ -4,7 +4,7 @@ import { timing } from '../model/policy.ts';
 import { because } from '../model/reason.ts';
 import { type CloudStep, type Step, stepKey } from '../model/steps.ts';
 import { isVolumeGone, targetMachine } from './identity.ts';
-import { podsWanting } from './pods.ts';
+import { podsToDelete, podsWanting } from './pods.ts';
 import { type PlannedStep, type Decision, type Rule, takeStep, takeSteps, type View } from './view.ts';
 
 /**
@@ -30,6 +30,14 @@ export const unwantedForMs = ({ memory, now }: View, key: string): number => {
  * detach before Kubernetes' six-minute timer.
  */
 const mayLinger = ({ cluster }: View): number => (cluster.node ? timing.attachmentLingers : 0);
+
+/** Returns the attached volumes that a fence frees: all but those that a pod needs which Cloudfence leaves alone. */
+export const volumesToFree = (view: Pick<View, 'cluster'>): readonly VolumeFacts[] => {
+  const deletable = new Set(podsToDelete(view));
+  return view.cluster.volumes.filter(
+    ({ attachment, key }) => attachment !== null && podsWanting(view, key).every((pod) => deletable.has(pod)),
+  );
+};
 
 const lingers = (view: View, volume: VolumeFacts): boolean => {
   const { attachment, key } = volume;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isOfShownBoot } from '../../fencing/model/cluster-facts.ts';
+import { podsToDelete, podsWanting } from '../../fencing/rules/pods.ts';
 import { decide } from '../../fencing/rules/decide.ts';
 import { type Step, stepProperties } from '../../fencing/model/steps.ts';
 import type { View } from '../../fencing/rules/view.ts';
@@ -78,9 +79,12 @@ const lifted = ({ cluster, machine }: View): boolean =>
 const outlived = ({ cluster: { node } }: View): boolean =>
   node?.taints.ours === true && node.taintedFor !== null && !isOfShownBoot(node.taintedFor, node);
 
-/** Our taint has nothing left to free. */
-const freedAll = ({ cluster: { node, volumes } }: View): boolean =>
-  node?.taints.ours === true && volumes.every(({ attachment }) => attachment === null);
+/** Our taint has nothing left to free: a pod that stays keeps each volume that is attached. */
+const freedAll = (view: View): boolean => {
+  const { node, volumes } = view.cluster;
+  const isKept = (key: string): boolean => podsWanting(view, key).some((pod) => !podsToDelete(view).includes(pod));
+  return node?.taints.ours === true && volumes.every(({ attachment, key }) => attachment === null || isKept(key));
+};
 
 it('our out-of-service taint is removed first if the machine is not off or has booted again', () => {
   fc.assert(

@@ -195,6 +195,23 @@ describe('a fence of a machine that is off', () => {
       }),
       'ignored nothing-to-free',
     ],
+    [
+      'is not needed if only pods that tolerate the taint use volumes',
+      view({ cluster: cluster({ pods: [pod({ tolerates: true })] }) }),
+      'ignored nothing-to-free',
+    ],
+    [
+      'is needed if another pod uses their volume, too',
+      view({ cluster: cluster({ pods: [pod({ tolerates: true }), pod({ uid: 'other' })] }) }),
+      'mark',
+    ],
+    [
+      'is needed if another volume is attached',
+      view({
+        cluster: cluster({ pods: [pod({ tolerates: true })], volumes: [volume(), volume({ key: 'a-driver^other' })] }),
+      }),
+      'mark',
+    ],
     ['is needed if a volume is attached', view({ cluster: cluster({ pods: [] }) }), 'mark'],
     [
       'is needed if there is a pod without a volume',

@@ -219,6 +219,11 @@ describe('the lift of our out-of-service taint', () => {
       lift(marked({}, { identitySources: [] }), { power: 'off' }, { pods: [], volumes: [] }),
       'nothing-left-to-free',
     ],
+    [
+      'only a pod that tolerates the taint keeps its volume on a Node that nothing names',
+      lift(marked({}, { identitySources: [] }), { power: 'off' }, { pods: [pod({ tolerates: true })] }),
+      'nothing-left-to-free',
+    ],
   ])('gives its reason: %s', (_, decision, code) => {
     expect(decision).toMatchObject({ step: { do: 'lift-out-of-service' }, because: { code } });
   });
@@ -277,6 +282,39 @@ describe('what a Node that is gone left behind', () => {
   ])('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });
 
+// A fence begins only when the machine is off, or on a person's statement that a suspended machine is off.
+describe('a person who ends the fence of a suspended machine', () => {
+  const ends = (change: Partial<FenceRecord>, memory: Partial<View['memory']> = {}): View => {
+    const given = view({
+      machine: machine({ power: 'suspended', generation: 'boot-2' }),
+      cluster: cluster({ node: marked({ released: ago(630_000), ...change }, { taints: PARKED }) }),
+    });
+    return {
+      ...given,
+      request: { ...given.request, intent: 'release', accepted: 'checked' },
+      memory: { ...given.memory, ...memory },
+    };
+  };
+  const begun = { takenAt: new Map([['lift-out-of-service node-uid', 0]]) };
+
+  it('ends that of a boot that has ended, because the machine has been started since it was off', () => {
+    expect(decide(ends({ phase: 'fenced' }))).toMatchObject({ step: { record: { phase: 'releasing', bootID: '' } } });
+    expect(decide(ends({ phase: 'releasing' }, begun))).toMatchObject({
+      step: { do: 'release-node', tombstone: null },
+    });
+  });
+
+  it('ends that of the present boot if the fence began on a statement', () => {
+    const vouched = { vouched: 'unplugged' };
+    expect(decide(ends({ phase: 'fenced', ...vouched }))).toMatchObject({
+      step: { record: { phase: 'releasing', bootID: 'boot-a', generation: 'boot-2' } },
+    });
+    expect(decide(ends({ phase: 'releasing', ...vouched }, begun))).toMatchObject({
+      step: { do: 'release-node', tombstone: BEFORE },
+    });
+  });
+});
+
 describe('the substitute for a lost record that a person’s release writes', () => {
   const lost = node({ bootID: 'boot-b', label: 'run.1', taints: PARKED });
   const writtenFor = (power: Power): FenceRecord | null => {
@@ -289,6 +327,7 @@ describe('the substitute for a lost record that a person’s release writes', ()
     ['running', { bootID: '', generation: null }],
     ['starting', { bootID: '', generation: null }],
     ['stopping', { bootID: '', generation: null }],
+    ['suspended', { bootID: 'boot-b', generation: 'boot-2' }],
     ['off', { bootID: 'boot-b', generation: 'boot-2' }],
     ['missing', { bootID: 'boot-b', generation: 'boot-2' }],
     ['unknown', { bootID: 'boot-b', generation: 'boot-2' }],

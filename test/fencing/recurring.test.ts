@@ -113,6 +113,10 @@ describe('a pod that only its finalizers hold', () => {
     expect(said(given([held], deleted, {}, { volumes: [volume()] }))).toBe('wait pods-going'));
   it('does not keep our taint on the Node once no volume is attached', () =>
     expect(decide(given([held], deleted))).toMatchObject({ step: { do: 'park', record: { phase: 'fencing' } } }));
+  it('does not keep our taint on the Node for a volume that another pod keeps', () => {
+    const stays = pod({ uid: 'stays', tolerates: true });
+    expect(said(given([held, stays], deleted, {}, { volumes: [volume()] }))).toBe('park');
+  });
   it('is reported, and does not cause another mark', () => {
     const decision = decide(given([held], deleted, { released: ago(1_000) }));
     expect(decision).toMatchObject({
