@@ -178,9 +178,13 @@ const hasStarted = ({ machine: { power } }: View): boolean => power === 'running
 
 /**
  * Returns whether the cloud says that the boot that was fenced has ended. A fence begins only when the machine is off,
- * so a machine that stops has been started since, as one that runs.
+ * so a machine that stops has been started since, as one that runs. The same applies to a suspended one, unless the
+ * fence began on a person's statement. `record` is null if it is lost.
  */
-const hasFencedBootEnded = (view: View): boolean => hasStarted(view) || view.machine.power === 'stopping';
+const hasFencedBootEnded = (view: View, record: FenceRecord | null): boolean =>
+  hasStarted(view) ||
+  view.machine.power === 'stopping' ||
+  (view.machine.power === 'suspended' && record !== null && record.vouched === null);
 
 /** The Node's name for a boot that has ended. No Node shows it. */
 const ENDED = '';
@@ -188,7 +192,7 @@ const ENDED = '';
 /** Returns a substitute for a lost or unreadable record, which is sufficient for a release on a person's statement. */
 const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
   ...newRecord(view, node),
-  ...(hasFencedBootEnded(view) && { generation: null }),
+  ...(hasFencedBootEnded(view, null) && { generation: null }),
   // A record counts only if the label names the same fence.
   ...(node.label !== null && { fence: node.tombstone?.fence ?? node.label }),
   outOfService: node.taints.ours ? 'ours' : 'unsupported',
@@ -199,9 +203,9 @@ const reconstructed = (view: View, node: NodeFacts): FenceRecord => ({
  * or one that has ended, if the machine has been started since. So the stop after that start is fenced, even if it has
  * begun already. If the process of that person dies, later runs end the release of a machine that has started.
  */
-const endedByPerson = (view: View, { bootID }: NodeFacts, record: FenceRecord): FenceRecord => ({
+const endedByPerson = (view: View, { bootID }: NodeFacts, record: FenceRecord, hasEnded: boolean): FenceRecord => ({
   ...record,
-  ...(hasFencedBootEnded(view) ? { bootID: ENDED } : { bootID, ...presentGeneration(view) }),
+  ...(hasEnded ? { bootID: ENDED } : { bootID, ...presentGeneration(view) }),
   phase: 'releasing',
   released: new Date(view.now.wall).toISOString(),
 });
@@ -233,12 +237,15 @@ export const acceptedByPerson: Rule = (view) => {
           `${acceptCommand(node)} to end that fence`,
       ),
     );
-  const record = node.record ?? node.strayRecord ?? reconstructed(view, node);
-  const lift: Step = { do: 'lift-out-of-service', node: targetNode(node), record: endedByPerson(view, node, record) };
+  const kept = node.record ?? node.strayRecord;
+  const record = kept ?? reconstructed(view, node);
+  const hasEnded = hasFencedBootEnded(view, kept);
+  const ended = endedByPerson(view, node, record, hasEnded);
+  const lift: Step = { do: 'lift-out-of-service', node: targetNode(node), record: ended };
   const isBegun = record.phase === 'releasing' && view.memory.takenAt.has(stepKey(lift));
   if (node.taints.ours || !isBegun) return takeStep(lift, because('accepted-by-a-person', accepted));
-  const hasEnded = record.bootID === ENDED || hasFencedBootEnded(view);
-  return endQuarantine(view, node, record, hasEnded ? null : fenceInBoot(record.fence, record, record));
+  const isOver = hasEnded || record.bootID === ENDED;
+  return endQuarantine(view, node, record, isOver ? null : fenceInBoot(record.fence, record, record));
 };
 
 /**

@@ -404,24 +404,21 @@ export const variants: readonly Variant[] = [
   edited(
     'a release with --accept leaves no tombstone',
     'fencing/rules/release.ts',
-    ['hasEnded ? null : fenceInBoot(record.fence, record, record)', 'hasEnded ? null : null'],
+    ['isOver ? null : fenceInBoot(record.fence, record, record)', 'isOver ? null : null'],
     'accepted',
     'removed-stays-removed',
   ),
   edited(
     'a release with --accept leaves a tombstone although the machine starts',
     'fencing/rules/release.ts',
-    ['hasFencedBootEnded(view) ? { bootID: ENDED }', "view.machine.power === 'running' ? { bootID: ENDED }"],
+    ['hasEnded ? { bootID: ENDED }', "view.machine.power === 'running' ? { bootID: ENDED }"],
     'left-parked-and-accepted',
     'recovery',
   ),
   edited(
     'a release with --accept names the present boot if the record is lost, although the machine has started',
     'fencing/rules/release.ts',
-    [
-      'hasFencedBootEnded(view) ? { bootID: ENDED }',
-      'hasFencedBootEnded(view) && view.cluster.node?.record ? { bootID: ENDED }',
-    ],
+    ['hasEnded ? { bootID: ENDED }', 'hasEnded && view.cluster.node?.record ? { bootID: ENDED }'],
     'left-parked-with-another-phase-and-accepted',
     'recovery',
   ),
