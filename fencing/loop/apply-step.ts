@@ -42,7 +42,7 @@ export const applyStepResult = (
   record: recordAfter(state, act.step),
   memory: memoryAfter(state, act.step, now),
   ending: endingAfter(act),
-  releasedBoot: act.step.do === 'release-node' ? bootIn(act.step.record) : state.releasedBoot,
+  endedBoot: endedBootAfter(state, act),
   steps: [...state.steps, { ...report(act, sentAt, now, result, null), ...podOf(state, act.step, result) }],
   cleared: stepProperties[act.step.do].makesStale === 'nothing' ? state.cleared : null,
   failures: 0,
@@ -90,6 +90,15 @@ const factsAfter = (
 /** Returns the boot that a fence was for. Null if the record does not name it, or not for good. */
 const bootIn = ({ generation, generationDrifts }: FenceRecord): string | null =>
   generationDrifts === true ? null : generation;
+
+const MOVES_FENCE: ReadonlySet<Step['do']> = new Set(['park', 'mark']);
+
+/** Returns the boot of the fence that this run has ended, after the step. A new mark begins another fence. */
+const endedBootAfter = ({ record, endedBoot }: RunState, { step, because: { code } }: PlannedStep) => {
+  if (step.do === 'release-node') return bootIn(step.record);
+  if (code === 'nothing-left-to-free' && MOVES_FENCE.has(step.do)) return record && bootIn(record);
+  return step.do === 'mark' ? undefined : endedBoot;
+};
 
 const recordAfter = ({ record }: RunState, step: Step): FenceRecord | null => {
   switch (stepProperties[step.do].record) {

@@ -123,19 +123,28 @@ const endsTheFence = (state: RunState, now: Moment): boolean => {
 };
 
 /**
- * Returns the boot that was fenced, as it stands in the ledger. Null if it is not known: if the generation drifts, the
- * fence was reserved under another one.
+ * Returns the boot of the fence that the Node shows, as it stands in the ledger. Null if it is not known: if the
+ * generation drifts, the fence was reserved under another one.
  */
-const bootOfFence = ({ releasedBoot, memory, record, machine, request }: RunState): string | null => {
-  if (releasedBoot !== undefined) return releasedBoot;
+const presentBoot = ({ memory, record, machine, request }: RunState): string | null => {
   const own = record?.machine === request.machine ? record : null;
   if (own?.generationDrifts === true || machine?.value.generationDrifts === true) return null;
   return memory.admittedBoot ?? own?.generation ?? machine?.value.generation ?? null;
 };
 
+/**
+ * Returns the boots whose fence has ended. A fence that was moved to the present boot may stand in the ledger under
+ * both of its boots: someone may have reserved the present one before there was nothing left to free.
+ */
+const endedBoots = (state: RunState): readonly (string | null)[] => {
+  if (state.endedBoot === undefined) return [presentBoot(state)];
+  return state.record === null ? [state.endedBoot] : [state.endedBoot, presentBoot(state)];
+};
+
 const finishRun = (state: RunState, now: Moment): Command => {
-  if (state.location && endsTheFence(state, now) && !state.concluded)
-    return { do: 'conclude', location: state.location, boot: bootOfFence(state) };
+  const boot = endedBoots(state)[state.concluded];
+  if (state.location && boot !== undefined && endsTheFence(state, now))
+    return { do: 'conclude', location: state.location, boot };
   const outcome = outcomeOf(state, now);
   const events = eventsAtEnd(outcome);
   return state.location && events.length > 0 && !state.eventsRecorded

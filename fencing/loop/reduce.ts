@@ -94,7 +94,7 @@ export const reduce = (state: RunState, command: Command, result: CommandResult,
     case 'record-events':
       return { ...state, eventsRecorded: true };
     case 'conclude':
-      return { ...state, concluded: true };
+      return { ...state, concluded: state.concluded + 1 };
     case 'end':
       return { ...state, ending: result.ending };
     case 'failed':
@@ -191,7 +191,7 @@ const rested = (state: RunState, command: Command, polls: number, now: Moment): 
 
 const failed = (state: RunState, command: Command, error: CloudfenceError, now: Moment): RunState => {
   if (command.do === 'record-events') return { ...state, eventsRecorded: true };
-  if (command.do === 'conclude') return { ...state, concluded: true };
+  if (command.do === 'conclude') return { ...state, concluded: state.concluded + 1 };
   const denied = error instanceof PermissionDenied;
   const hopeless = isPermanent(error) && !(denied && wasAllowedBefore(state, command));
   return hopeless ? { ...state, ending: failedEnding(error) } : tryLater(state, error, now);

@@ -72,12 +72,13 @@ export interface RunState {
   readonly ending: Ending | null;
   readonly eventsRecorded: boolean;
   /**
-   * The boot of the fence that this run has released, because a release removes the record. Null if that boot is not
-   * known. Undefined if this run has released no fence.
+   * The boot of the fence that this run has ended by removing or replacing its record: it has released the fence, or
+   * has moved it to the present boot. Null if that boot is not known. Undefined if this run has ended no fence in this
+   * way.
    */
-  readonly releasedBoot: string | null | undefined;
-  /** Whether the end of the fence was recorded in the ledger, or could not be recorded. */
-  readonly concluded: boolean;
+  readonly endedBoot: string | null | undefined;
+  /** For how many boots the end of the fence was recorded in the ledger, or could not be recorded. */
+  readonly concluded: number;
 }
 
 export interface Start {
@@ -159,8 +160,8 @@ export const startRun = ({
   steps,
   ending: null,
   eventsRecorded: false,
-  releasedBoot: undefined,
-  concluded: false,
+  endedBoot: undefined,
+  concluded: 0,
 });
 
 /** Returns the view for `decide`, or null while a fact is still missing. */

@@ -566,7 +566,7 @@ describe('the end of a run', () => {
     ['in a dry run is not written into the ledger', { ...ending('fenced', 'fenced'), ...dry }, 'finish'],
     [
       'is written into the ledger only once',
-      { ...ending('refused', 'fence-removed-by-hand'), concluded: true },
+      { ...ending('refused', 'fence-removed-by-hand'), concluded: 1 },
       'record-events',
     ],
     ['is recorded in Events only once', { ...ending('refused', 'opted-out'), eventsRecorded: true }, 'finish'],
@@ -592,7 +592,7 @@ describe('the end of a run', () => {
     ['for a pod', { ...left, ...facts({ node: marked(), volumes: [leaving] }), ...waiting('pods-going') }, 'finish'],
     ['for something that this run has not read', { ...left, cluster: null, ...waiting('attachments-going') }, 'finish'],
     ['in a dry run', { ...left, ...dry, ...waiting('attachments-going') }, 'finish'],
-    ['once its place is given back', { ...left, ...waiting('attachments-going'), concluded: true }, 'finish'],
+    ['once its place is given back', { ...left, ...waiting('attachments-going'), concluded: 1 }, 'finish'],
     ['while steps are rejected', { ...left, ...failing('step-refused') }, 'conclude'],
     ['because the mark is rejected', { ...left, ...facts({ node: node() }), ...failing('step-refused') }, 'conclude'],
     ['while a pod is left', { ...left, ...facts({ node: marked() }), ...failing('step-refused') }, 'finish'],
@@ -614,12 +614,8 @@ describe('the end of a run', () => {
   it.each([
     ['was reserved', reserved, 'boot-2'],
     ['is in the record of a fence that another run has reserved', unclaimed, 'boot-1'],
-    ['was released', { ...ending('released', 'released'), releasedBoot: 'boot-0' }, 'boot-0'],
-    [
-      'was released, also if nothing named it',
-      { ...ending('released', 'released'), ...named, releasedBoot: null },
-      null,
-    ],
+    ['was released', { ...ending('released', 'released'), endedBoot: 'boot-0' }, 'boot-0'],
+    ['was released, also if nothing named it', { ...ending('released', 'released'), ...named, endedBoot: null }, null],
     [
       'the cloud names, if the record is of another machine',
       { record: record({ machine: 'm-2' }), ...named },
@@ -631,4 +627,17 @@ describe('the end of a run', () => {
   ])('ends only the reservation of the boot that %s', (_, change, boot) =>
     expect(next({ ...fencedAgain, ...unclaimed, ...change })).toMatchObject({ do: 'conclude', boot }),
   );
+
+  it('ends the reservations of both boots of a fence that was moved to the present boot', () => {
+    const moved = { ...fencedAgain, endedBoot: 'boot-0' };
+    expect(next({ ...moved, concluded: 0 })).toMatchObject({ do: 'conclude', boot: 'boot-0' });
+    expect(next({ ...moved, concluded: 1 })).toMatchObject({ do: 'conclude', boot: 'boot-1' });
+    expect(next({ ...moved, concluded: 2 }).do).not.toBe('conclude');
+  });
+
+  it('does not end a reservation of the boot in which the machine runs after a release', () => {
+    const released = { ...ending('released', 'released'), ...named, record: null, endedBoot: 'boot-0' };
+    expect(next({ ...released, concluded: 0 })).toMatchObject({ do: 'conclude', boot: 'boot-0' });
+    expect(next({ ...released, concluded: 1 }).do).not.toBe('conclude');
+  });
 });

@@ -1,10 +1,10 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { applyStepResult } from '../../fencing/loop/apply-step.ts';
 import { type RunState, startRun } from '../../fencing/loop/state.ts';
 import { withClusterRead } from '../../fencing/loop/reads.ts';
 import type { NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
-import { because } from '../../fencing/model/reason.ts';
+import { because, type Reason } from '../../fencing/model/reason.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import { targetNode } from '../../fencing/rules/mark.ts';
 import { cluster, marked, node, NOW, record, view } from './view-builder.ts';
@@ -24,14 +24,46 @@ const releasedWith = (shown: Parameters<typeof record>[0]) => {
 };
 
 it('a run that has released a fence still knows which boot it was', () => {
-  expect(releasedWith({ generation: 'boot-1' })).toMatchObject({ record: null, releasedBoot: 'boot-1' });
+  expect(releasedWith({ generation: 'boot-1' })).toMatchObject({ record: null, endedBoot: 'boot-1' });
 });
 
 it('a run that has released a fence does not know its boot if operations rename it', () => {
-  expect(releasedWith({ generation: 'boot-1', generationDrifts: true })).toMatchObject({ releasedBoot: null });
+  expect(releasedWith({ generation: 'boot-1', generationDrifts: true })).toMatchObject({ endedBoot: null });
 });
 
-it('a run that has released no fence knows that', () => expect(begun.releasedBoot).toBeUndefined());
+describe('a run that moves a fence to the present boot', () => {
+  const moved = { code: 'nothing-left-to-free', says: 'x' } as const;
+  const parked: Step = { do: 'park', node: targetNode(marked()), record: record({ generation: 'boot-2' }) };
+  const remarked: Step = { ...parked, do: 'mark', addOutOfService: false };
+  const after = (from: RunState, step: Step, reason: Reason): RunState =>
+    applyStepResult(from, { step, because: reason }, 'done', at(0), at(1));
+  const fenced = { ...begun, record: record({ generation: 'boot-1' }) };
+
+  it.each([
+    ['still knows which boot was fenced', fenced, parked, 'boot-1'],
+    ['still knows it if the quarantine was removed', fenced, remarked, 'boot-1'],
+    ['does not know it if the record was lost', begun, parked, null],
+    [
+      'does not know it if operations rename it',
+      { ...begun, record: record({ generationDrifts: true }) },
+      parked,
+      null,
+    ],
+  ] as const)('%s', (_, from, step, boot) => expect(after(from, step, moved).endedBoot).toBe(boot));
+
+  it('has not ended a fence that begins afterwards, or that it only parks', () => {
+    const begins: Reason = { code: 'off-proven', says: 'x' };
+    expect(after(after(fenced, parked, moved), remarked, begins).endedBoot).toBeUndefined();
+    expect(after(fenced, parked, { code: 'fenced', says: 'x' }).endedBoot).toBeUndefined();
+    expect(after(after(fenced, parked, moved), parked, { code: 'fenced', says: 'x' }).endedBoot).toBe('boot-1');
+  });
+  it('has not ended it if it only removes our taint', () => {
+    const lift: Step = { do: 'lift-out-of-service', node: targetNode(marked()), record: null };
+    expect(after(fenced, lift, moved).endedBoot).toBeUndefined();
+  });
+});
+
+it('a run that has released no fence knows that', () => expect(begun.endedBoot).toBeUndefined());
 
 it.each([
   ['a release knows since when our taint is gone', 'release', node(), 120],

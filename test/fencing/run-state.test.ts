@@ -72,7 +72,7 @@ describe('a run at its beginning', () => {
       steps: [],
       proofRenewed: false,
       eventsRecorded: false,
-      concluded: false,
+      concluded: 0,
       failures: 0,
     });
     expect(begun.memory).toMatchObject({ searched: false, marks: 0, polls: 0, attachments: null, testified: [] });
@@ -358,7 +358,7 @@ describe('an answer', () => {
       requestedAt: 400,
     });
     expect(answered({ to: 'record-events' }).eventsRecorded).toBe(true);
-    expect(answered({ to: 'conclude' }).concluded).toBe(true);
+    expect(answered({ to: 'conclude' }).concluded).toBe(1);
     const ending = { outcome: 'fenced', reason: because('fenced', ''), lookAgainIn: null, retry: false } as const;
     expect(answered({ to: 'end', ending }).ending).toBe(ending);
   });
@@ -483,7 +483,7 @@ describe('a call that fails', () => {
       ),
     ).toMatchObject({ eventsRecorded: true, ending: null });
     expect(after({ do: 'conclude', location, boot: null }, new Unexpected('x'))).toMatchObject({
-      concluded: true,
+      concluded: 1,
       ending: null,
     });
   });
