@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { secondNodePlanFor } from './newest-plan.ts';
+import { secondNodePlanFor, takenOverPlanFor } from './newest-plan.ts';
 import { attacherPlanFor, partedPlanFor, plainPlanFor, tamperedPlanFor, watchedPlanFor, type Plan } from './plan.ts';
 import { failureOf } from './shrink.ts';
 import { play } from './simulation.ts';
@@ -187,6 +187,37 @@ test.each([1_040_008_516])('a label that a person left does not apply to the nex
 // the status of the Node still named the disks. The machine was started, and then EC2 did not know it for a moment.
 test('a disk whose attachment is being deleted is no witness (seed 1400000250)', async () => {
   expect(failureOf(await play(secondNodePlanFor(1_400_000_250)))).toBeNull();
+});
+
+// A person removed the label of a fence, and the cloud did not know the machine. A pod that tolerates the taint kept
+// its volumes.
+test('our taint does not stay because of a volume that no fence frees (seed 1500038835)', async () => {
+  expect(failureOf(await play(takenOverPlanFor(1_500_038_835)))).toBeNull();
+});
+
+// A person ended the fence of an earlier boot while the machine was suspended, and that command died. Then the machine
+// resumed.
+test('later runs end the release of a machine that was suspended (seed 1500061348)', async () => {
+  expect(failureOf(await play(takenOverPlanFor(1_500_061_348)))).toBeNull();
+});
+
+// A machine was started and stopped again during its fence, and nothing was left to free. Its entry in the ledger
+// stayed open.
+test.each([1_510_008_980, 1_510_019_146])(
+  'a fence that moves to a later boot ends in the ledger (seed %i)',
+  async (seed) => {
+    expect(failureOf(await play(takenOverPlanFor(seed)))).toBeNull();
+  },
+);
+
+// A kubelet wrote an earlier time of the removal of our taint into the record.
+test('the end of a quarantine may depend on what a kubelet writes (seed 1500102440)', async () => {
+  expect(failureOf(await play(takenOverPlanFor(1_500_102_440)))).toBeNull();
+});
+
+// In order: another machine took over a Node with a pod that tolerates our taint, and the cloud rejected a power-off.
+test.each([1_510_027_210, 1_520_008_787])('a check knows what may be left (seed %i)', async (seed) => {
+  expect(failureOf(await play(takenOverPlanFor(seed)))).toBeNull();
 });
 
 // In order: a machine was started and stopped again during its fence, a machine was deleted soon after its return, a

@@ -249,13 +249,15 @@ export const createKubernetes = ({
   };
   const bindPod = (machine: Machine, pod: V1Pod): void =>
     void machineOfPod.set(uidOf(objects.pods.put(podKey(nameOf(pod)), pod)), machine);
-  /** The Node of a machine that is gone becomes that of another one. Its provider ID stays. */
+  /** The Node of a machine that is gone becomes that of another one, with its pods. Its provider ID stays. */
   const takeOver = (machine: Machine, node: V1Node): boolean => {
     if (!machine.takesOver) return false;
     machineOfNode.set(uidOf(node), machine);
     const annotations = { ...node.metadata?.annotations, ...nodeOf(machine).metadata?.annotations };
     objects.nodes.put(machine.node, { ...node, metadata: { ...node.metadata, annotations } });
     putCsiNode(machine);
+    for (const pod of objects.pods.all())
+      if (pod.spec?.nodeName === machine.node) machineOfPod.set(uidOf(pod), machine);
     return true;
   };
   const kubeletPosts = (machine: Machine): void => {

@@ -58,4 +58,6 @@ const withTakenOverNode = (plan: Plan): Plan => {
 
 export const secondNodePlanFor = (seed: number): Plan => withSecondNode(withDisks(attacherPlanFor(seed)));
 
-export const planFor = (seed: number): Plan => withTakenOverNode(secondNodePlanFor(seed));
+export const takenOverPlanFor = (seed: number): Plan => withTakenOverNode(secondNodePlanFor(seed));
+
+export const planFor = takenOverPlanFor;

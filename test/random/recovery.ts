@@ -12,6 +12,7 @@ import type { Cluster } from './kubernetes.ts';
 import { volumeNameOf } from './names.ts';
 import type { OptOuts } from './opt-outs.ts';
 import { stayingOn, volumesOf } from './tolerating.ts';
+import { EPOCH } from './process.ts';
 import { type Fleet, isGone, isOff, isUnknown, type Machine } from './machines.ts';
 
 /**
@@ -213,6 +214,12 @@ const fenceEndedAt = (machine: Machine, world: World): number | null => {
   return record?.phase === 'fenced' ? Date.parse(record.released ?? '') : null;
 };
 
+/** An entry for a power-off is of the boot that the power-off ends. It stays for a while if the cloud rejects that. */
+const isOfPowerOff = ({ history }: Machine, begun: number): boolean => {
+  const power = history.findLast(({ at }) => at <= begun - EPOCH)?.shown.power;
+  return power === 'running' || power === 'stopping';
+};
+
 /** A fence that has ended gives its place under the cap back, at the latest in the next sweep. */
 const openEntries = (world: World): readonly string[] => {
   const map = world.cluster.objects.maps.get(keyIn(LEDGER.namespace, LEDGER.name));
@@ -223,7 +230,7 @@ const openEntries = (world: World): readonly string[] => {
   return world.fleet.machines.flatMap((machine) => {
     const begun = (open.get(shortMachine(machine.id)) ?? NaN) * 1_000;
     const ended = fenceEndedAt(machine, world) ?? NaN;
-    return ended - begun < ENDS_IN_TIME_MS
+    return ended - begun < ENDS_IN_TIME_MS && !isOfPowerOff(machine, begun)
       ? [`the fence of ${machine.name} has ended, and is unfinished in the ledger`]
       : [];
   });
