@@ -20,6 +20,8 @@ interface Change {
   readonly at: number;
   /** The boot of the machine that had ended. */
   readonly launch: number | undefined;
+  /** The boot that was ending, if the machine was stopping. What is left of an earlier fence may seem to be of it. */
+  readonly ending: number | undefined;
   /** The boot that the Node showed. */
   readonly bootID: string;
   readonly isOnlyTaint: boolean;
@@ -99,6 +101,10 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
     const machine = cluster.machineOfNode.get(uidOf(node));
     return machine && endedBootOf(machine);
   };
+  const endingOf = (node: V1Node): number | undefined => {
+    const shown = cluster.machineOfNode.get(uidOf(node))?.shown;
+    return shown?.power === 'stopping' ? shown.launch : undefined;
+  };
   const hasOtherChange = (node: V1Node): boolean => {
     const change = changes.get(uidOf(node));
     return change !== undefined && change.launch === launchOf(node) && !change.isOnlyTaint;
@@ -107,6 +113,7 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
     void changes.set(uidOf(node), {
       at: now(),
       launch: launchOf(node),
+      ending: endingOf(node),
       bootID: bootOf(node),
       isOnlyTaint: isOnlyTaint && !hasOtherChange(node),
       reversedAt: Infinity,
@@ -161,7 +168,7 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
       const isUnnamed =
         (machine !== undefined && isUnknown(machine)) || (record?.phase === 'releasing' && record.generation === null);
       const isLast = isUnnamed && change.bootID === bootOf(node);
-      return isLast || now() - change.at < readLasts || change.launch === launchOf(node);
+      return isLast || now() - change.at < readLasts || [change.launch, change.ending].includes(launchOf(node));
     },
     hasPresentTombstone: (node) => {
       const { tombstone, bootID } = nodeFacts(node, []);
