@@ -171,7 +171,7 @@ export const variants: readonly Variant[] = [
     'fencing/rules/identity.ts',
     ['!beganWithoutMachine(node.record) : hasOwnLabelOrTaint(node)', '!beganWithoutMachine(node.record) : false'],
     'left-marked-without-record-and-unknown',
-    'act-under-proof',
+    'no-live-node-deleted',
   ),
   edited(
     'our taint stays if the record is gone and the cloud does not know the machine',
