@@ -12,8 +12,8 @@ import { SEAL_LABEL } from './names.ts';
 const DIGEST_LENGTH = 40;
 
 /**
- * Returns the digest of a record as `parseRecord` returns it. It leaves out the times. With them, a kubelet can only end
- * the quarantine of its own Node up to 90 s too early. `released` counts only as a fact: Cloudfence has removed its
+ * Returns the digest of a record as `parseRecord` returns it. It leaves out the times. With them, a kubelet can only
+ * end the quarantine of its own Node up to 90 s too early. `released` counts only as a fact: Cloudfence has removed its
  * taint.
  */
 const digestOf = ({

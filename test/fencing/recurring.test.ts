@@ -111,6 +111,10 @@ describe('a pod that only its finalizers hold', () => {
   };
   it('keeps our taint on the Node while a volume is attached', () =>
     expect(said(given([held], deleted, {}, { volumes: [volume()] }))).toBe('wait pods-going'));
+  it('keeps our taint on the Node while its own volume is attached', () => {
+    const using = pod({ deleting: true, finalizers: true });
+    expect(said(given([using], deleted, {}, { volumes: [volume()] }))).toBe('wait pods-going');
+  });
   it('does not keep our taint on the Node once no volume is attached', () =>
     expect(decide(given([held], deleted))).toMatchObject({ step: { do: 'park', record: { phase: 'fencing' } } }));
   it('does not keep our taint on the Node for a volume that another pod keeps', () => {

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { beganWithoutMachine, mayHaveFreed, witnessAttachments, witnessDisks } from '../../fencing/rules/identity.ts';
 import type { ClusterFacts } from '../../fencing/model/cluster-facts.ts';
-import { cluster, machine, marked, node, record, view, volume } from './view-builder.ts';
+import { attachment, cluster, machine, marked, node, NOW, record, view, volume } from './view-builder.ts';
 
 /** Which disks can confirm that a machine is gone which its cloud does not know. */
 
 const recorded = record().volumes.map((one) => ({ ...one, attached: true }));
+
+const noted = { source: 'volumeAttachment', driver: 'a-driver' } as const;
 
 const unknown = (change: Partial<ClusterFacts>) =>
   view({ machine: machine({ power: 'missing', generation: null }), cluster: cluster(change) });
@@ -20,6 +22,15 @@ describe('a witness', () => {
     const standing = marked({ generation: null, volumes: recorded });
     const found = unknown({ node: standing, volumes: [volume({ attachment: null })] });
     expect([witnessDisks(found), witnessAttachments(found)]).toEqual([['disk-1'], []]);
+  });
+
+  it.each([
+    ['which Kubernetes is detaching from it', { deletingSince: NOW - 1_000 }, ['disk-1']],
+    ['whose attachment names another machine', { source: { ...noted, value: 'm-2' } }, []],
+  ])('is a disk of that record, but not one of another machine: %s', (_, change, disks) => {
+    const standing = marked({ generation: null, volumes: recorded });
+    const found = unknown({ node: standing, volumes: [volume({ attachment: attachment(change) })] });
+    expect(witnessDisks(found)).toEqual(disks);
   });
 
   it('is not a disk that only the status of the Node names', () => {
