@@ -59,7 +59,7 @@ export const mayBegin: GuardOfBeginning = (view) => {
 
 /** Returns whether there is no volume to free and no pod to move. */
 export const hasNothingToFree = (view: View): boolean =>
-  volumesToFree(view).length === 0 && podsToDelete(view).length === 0;
+  podsToDelete(view).length === 0 && volumesToFree(view).length === 0;
 
 /**
  * Ends the run if there is no volume to free and no pod to move, because a mark would only block the Node. Moves an
