@@ -49,6 +49,8 @@ export interface Cluster {
   readonly workloads: readonly Workload[];
   /** The machine of a Node, by the uid of the Node. */
   readonly machineOfNode: ReadonlyMap<string, Machine>;
+  /** Returns the Node of the machine. Undefined if it has none, or if another machine has it. */
+  readonly nodeBelow: (machine: Machine) => V1Node | undefined;
   /** The machine on which a pod was placed, or to which an attachment attaches, by uid. */
   readonly machineOfPod: ReadonlyMap<string, Machine>;
   readonly machineOfAttachment: ReadonlyMap<string, Machine>;
@@ -162,6 +164,10 @@ export const createKubernetes = ({
     const object = objects.nodes.get(node);
     return object && machineOfNode.get(uidOf(object));
   };
+  const nodeBelow = (machine: Machine): V1Node | undefined => {
+    const node = objects.nodes.get(machine.node);
+    return node && machineOfNode.get(uidOf(node)) === machine ? node : undefined;
+  };
   const podOf = (workload: Workload): V1Pod | undefined => objects.pods.get(podKey(workload.name));
   const workloadOf = (pod: V1Pod): Workload | undefined => workloads.find(({ name }) => name === nameOf(pod));
   const disksOf = (pod: V1Pod): readonly Disk[] => workloadOf(pod)?.disks ?? [];
@@ -186,8 +192,8 @@ export const createKubernetes = ({
   };
 
   const putInUse = (machine: Machine): void => {
-    const node = objects.nodes.get(machine.node);
-    if (!node || machineOfNode.get(uidOf(node)) !== machine || !machine.connected) return;
+    const node = nodeBelow(machine);
+    if (!node || !machine.connected) return;
     const volumesInUse = [...new Set([...machine.mounted, ...machine.mounting])].map((id) =>
       handleKey(driverOf(machine.cloud), id),
     );
@@ -250,21 +256,20 @@ export const createKubernetes = ({
   const bindPod = (machine: Machine, pod: V1Pod): void =>
     void machineOfPod.set(uidOf(objects.pods.put(podKey(nameOf(pod)), pod)), machine);
   /** The Node of a machine that is gone becomes that of another one, with its pods. Its provider ID stays. */
-  const takeOver = (machine: Machine, node: V1Node): boolean => {
-    if (!machine.takesOver) return false;
+  const takeOver = (machine: Machine, node: V1Node): V1Node => {
     machineOfNode.set(uidOf(node), machine);
     const annotations = { ...node.metadata?.annotations, ...nodeOf(machine).metadata?.annotations };
-    objects.nodes.put(machine.node, { ...node, metadata: { ...node.metadata, annotations } });
+    const taken = objects.nodes.put(machine.node, { ...node, metadata: { ...node.metadata, annotations } });
     putCsiNode(machine);
     for (const pod of objects.pods.all())
       if (pod.spec?.nodeName === machine.node) machineOfPod.set(uidOf(pod), machine);
-    return true;
+    return taken;
   };
   const kubeletPosts = (machine: Machine): void => {
-    const before = objects.nodes.get(machine.node);
-    if (!before) return join(machine);
-    if (machineOfNode.get(uidOf(before)) !== machine && !takeOver(machine, before)) return;
-    const node = objects.nodes.get(machine.node) ?? before;
+    const standing = objects.nodes.get(machine.node);
+    if (!standing) return join(machine);
+    const node = nodeBelow(machine) ?? (machine.takesOver ? takeOver(machine, standing) : undefined);
+    if (!node) return;
     const fresh = nodeOf(machine);
     const taints = taintsOf(node).filter(({ key }) => key !== UNREACHABLE);
     const conditions = isReady(node) ? (node.status?.conditions ?? []) : readyCondition('True');
@@ -352,8 +357,8 @@ export const createKubernetes = ({
     return attachment?.status?.attached === true && !isDeleting(attachment);
   };
   const lookAsKubelet = (machine: Machine): void => {
-    const node = objects.nodes.get(machine.node);
-    if (!node || machineOfNode.get(uidOf(node)) !== machine || !bootOf(node).endsWith(`-boot-${machine.boot}`)) return;
+    const node = nodeBelow(machine);
+    if (!node || !bootOf(node).endsWith(`-boot-${machine.boot}`)) return;
     const own = objects.pods.all().filter(({ spec }) => spec?.nodeName === machine.node);
     for (const pod of own) {
       const workload = workloadOf(pod);
@@ -527,6 +532,7 @@ export const createKubernetes = ({
     objects,
     workloads,
     machineOfNode,
+    nodeBelow,
     machineOfPod,
     machineOfAttachment,
     leaseOf,

@@ -64,13 +64,9 @@ const lookAgain = (machine: string) => ({
 });
 
 export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World) => {
-  const nodeOf = (machine: Machine) => {
-    const node = cluster.objects.nodes.get(machine.node);
-    return node && cluster.machineOfNode.get(uidOf(node)) === machine ? node : undefined;
-  };
   const nodeAt = (at: number) => {
     const machine = machineAt(at);
-    return machine && nodeOf(machine);
+    return machine && cluster.nodeBelow(machine);
   };
   const setPause = (paused: boolean): void => {
     const key = keyIn(SETTINGS.namespace, SETTINGS.name);
@@ -180,7 +176,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     return true;
   };
   const deleteNode = (machine: Machine | undefined): boolean => {
-    const node = machine && nodeOf(machine);
+    const node = machine && cluster.nodeBelow(machine);
     if (!node || !isOff(machine)) return false;
     cluster.objects.nodes.remove(nameOf(node));
     cluster.objects.csiNodes.remove(nameOf(node));

@@ -30,11 +30,6 @@ interface World {
   readonly refusals: ReadonlyMap<MachineId, string>;
 }
 
-const nodeOf = (machine: Machine, { objects, machineOfNode }: Cluster): V1Node | undefined => {
-  const node = objects.nodes.get(machine.node);
-  return node && machineOfNode.get(uidOf(node)) === machine ? node : undefined;
-};
-
 /**
  * The cloud does not know the machine any more, and its kubelet never posted a later boot. So nothing shows that a
  * tombstone is of an earlier one.
@@ -117,7 +112,7 @@ const isNameTaken = (machine: Machine, { fleet, refusals }: World): boolean =>
  */
 export const toLookAt = (world: World): readonly Machine[] =>
   world.fleet.machines.filter((machine) => {
-    const node = nodeOf(machine, world.cluster);
+    const node = world.cluster.nodeBelow(machine);
     const made = node?.metadata?.creationTimestamp ?? new Date(0);
     const isOlder = attachmentsOf(machine, world).some(({ metadata }) => (metadata?.creationTimestamp ?? made) < made);
     const isUnproven = isGone(machine) && world.refusals.get(machine.id) === 'missing-without-witness';
@@ -148,7 +143,7 @@ const isBareRecord = (node: V1Node | undefined, { interference }: World): boolea
 /** Without its own record, a fence is released only by a person. Our out-of-service taint does not stay. */
 const isRecordLost = (machine: Machine, ours: readonly string[], world: World): boolean =>
   world.refusals.get(machine.id) === 'record-lost' &&
-  lostRecord(nodeOf(machine, world.cluster), world) &&
+  lostRecord(world.cluster.nodeBelow(machine), world) &&
   !ours.includes('our out-of-service taint');
 
 /**
@@ -166,7 +161,7 @@ const mayHaveHibernated = ({ cloud, mayHibernate, shown }: Machine): boolean =>
 
 /** Returns what is still missing for a machine that is off. */
 const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
-  const node = nodeOf(machine, world.cluster);
+  const node = world.cluster.nodeBelow(machine);
   const ours = node ? oursOn(node) : [];
   const { power } = machine.shown;
   if (node && isQuarantineTakenBack(machine, node, world)) return [];
@@ -194,7 +189,7 @@ const machineLacks = (machine: Machine, world: World): readonly string[] => {
   if (power === 'suspended') return [];
   if (isOff(machine)) return lacksWhenOff(machine, world);
   if (power !== 'running') return [`${machine.name} is still ${power}`];
-  const node = nodeOf(machine, world.cluster);
+  const node = world.cluster.nodeBelow(machine);
   const ours = node ? oursOn(node) : [];
   if (isRecordLost(machine, ours, world) || isBareRecord(node, world)) return [];
   return ours.length > 0 ? [`${machine.name} runs, and its Node has ${ours.join(', ')}`] : [];
@@ -208,7 +203,7 @@ const ENDS_IN_TIME_MS = 12 * 60_000;
 
 /** When the fence of a machine that is off ended, if nobody interfered with it (epoch ms). */
 const fenceEndedAt = (machine: Machine, world: World): number | null => {
-  const node = nodeOf(machine, world.cluster);
+  const node = world.cluster.nodeBelow(machine);
   if (!node || !isOff(machine) || isLeftToPerson(node, world) || !isQuarantined(node)) return null;
   const { record } = nodeFacts(node, []);
   return record?.phase === 'fenced' ? Date.parse(record.released ?? '') : null;

@@ -285,10 +285,7 @@ export const createSafety = ({
       fail('no-live-node-deleted', `the Node of ${machine.name} is deleted, which is ${machine.shown.power}`);
   };
 
-  const nodeBelow = (machine: Machine | undefined): V1Node | undefined => {
-    const node = machine && cluster.objects.nodes.get(machine.node);
-    return node && cluster.machineOfNode.get(uidOf(node)) === machine ? node : undefined;
-  };
+  const nodeBelow = (machine: Machine | undefined): V1Node | undefined => machine && cluster.nodeBelow(machine);
   /** Nothing of another uid is touched. */
   const ofThisObject = (write: Exclude<Write, { readonly kind: 'ledger' | 'event' }>, step: Step): void => {
     const uid = uidOfTarget(step);

@@ -3,7 +3,7 @@ import { LEDGER } from '../../kubernetes/names.ts';
 import { simulatedClouds } from './clouds/all.ts';
 import { eventOf } from './clouds/events.ts';
 import { targetOf } from './api-server.ts';
-import { keyIn, uidOf } from './cluster-objects.ts';
+import { keyIn } from './cluster-objects.ts';
 import { seededRandom } from './seeded-random.ts';
 import { createEngine } from './engine.ts';
 import { createInstall, type Install } from './install.ts';
@@ -327,10 +327,6 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     cluster.kubeletPosts(machine);
     safety.noteNodes(cluster.objects.nodes.all().length);
   };
-  const nodeOfMachine = (machine: Machine) => {
-    const node = cluster.objects.nodes.get(machine.node);
-    return node && cluster.machineOfNode.get(uidOf(node)) === machine ? node : undefined;
-  };
   /** A new machine takes over a name only when the Node of the previous one is gone. */
   const recreate = (at: number): boolean => {
     const before = current[at];
@@ -340,7 +336,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
   };
   const takeOver = (at: number): boolean => {
     const before = current[at];
-    if (!before || !isGone(before) || !nodeOfMachine(before)) return false;
+    if (!before || !isGone(before) || !cluster.nodeBelow(before)) return false;
     fleet.boot(create(at, before));
     return true;
   };
@@ -494,22 +490,16 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
     });
   };
   const attempt = (what: Planned, until: number): void => {
-    const before = 'machine' in what ? (current[what.machine]?.name ?? '') : '';
     if (!happen(what)) {
       if (engine.now() < until) engine.after(TRIES_EVERY, () => attempt(what, until));
       return;
     }
     count(`fault ${what.do}`);
-    tell(
-      happeningInWords(
-        what,
-        what.do === 'recreate' || what.do === 'take-over' ? (current[what.machine]?.name ?? '') : before,
-      ),
-    );
+    tell(happeningInWords(what, 'machine' in what ? (current[what.machine]?.name ?? '') : ''));
   };
   next(0);
   const hourly = (): void => {
-    fleet.prune((machine) => current.includes(machine) || nodeOfMachine(machine) !== undefined);
+    fleet.prune((machine) => current.includes(machine) || cluster.nodeBelow(machine) !== undefined);
     cluster.prune();
     everyHour?.({ counts, waiting: install.waiting().length, hours: Math.round(engine.now() / HOUR) });
     engine.after(HOUR, hourly);
