@@ -51,8 +51,11 @@ export const defaultPolicy: Policy = {
 
 /** Times that belong to the protocol, not to a policy (ms). */
 export const timing = {
-  /** The time between two reads of a state that is proof only if repeated. */
-  secondRead: 5_000,
+  /**
+   * The time between two reads of a state that is proof only if repeated. It is longer than a machine may show that
+   * state while it starts, and than an answer may be stale, together.
+   */
+  secondRead: 10_000,
   /**
    * If the time of a Lease is later than the power-off, Cloudfence takes a second look after this time: two renewals of
    * a living kubelet.

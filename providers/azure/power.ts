@@ -62,7 +62,8 @@ export interface VmWithDisk {
 /**
  * Returns what the answer proves. `deallocated`, and `stopped` in two reads, are proof only while no operation is
  * running, because a starting machine is also `stopped` for a moment. During an operation, these states mean neither
- * off nor starting, so Cloudfence waits. https://learn.microsoft.com/azure/virtual-machines/states-billing
+ * off nor starting, so Cloudfence waits. If the OS disk contradicts `deallocated`, that state takes two reads, too.
+ * https://learn.microsoft.com/azure/virtual-machines/states-billing
  */
 export const classifyPower = (seen: VmWithDisk): Power => {
   const { power, provisioning } = statusesOf(seen.vm);
@@ -78,12 +79,21 @@ export const classifyPower = (seen: VmWithDisk): Power => {
       if (mayBeHibernated(seen, power)) return 'suspended';
       if (IN_BETWEEN.has(provisioning)) return 'stopping';
       if (provisioning !== 'succeeded') return 'unknown';
-      return power === 'deallocated' ? 'off' : 'off-if-repeated';
+      return isDeallocated(seen) ? 'off' : 'off-if-repeated';
     case null:
     default:
       return 'unknown';
   }
 };
+
+/**
+ * Returns whether the machine is deallocated, and its OS disk does not contradict that. The disk is read after the
+ * machine. If it is `Attached`, the machine may have been started in between, or one of the two answers is stale. Then
+ * the time of the handover is not that of the deallocation, either.
+ * https://learn.microsoft.com/rest/api/compute/disks/get#diskstate
+ */
+const isDeallocated = ({ vm, osDiskState }: VmWithDisk): boolean =>
+  statusesOf(vm).power === 'deallocated' && osDiskState?.toLowerCase() !== 'attached';
 
 /** Provisioning states of a running operation. */
 const IN_BETWEEN: ReadonlySet<string | null> = new Set(['creating', 'updating', 'deleting', 'migrating']);
@@ -127,14 +137,15 @@ export const knownMachineFacts = ({ machine, vm, requestId, osDisk, dataDisks }:
   const vmId = vm.vmId?.toLowerCase() ?? null;
   const statuses = statusesOf(vm);
   const owned = osDisk?.lastOwnershipUpdateTime ?? null;
+  const seen = { vm, osDiskState: osDisk?.diskState ?? null };
   return {
     machine,
     incarnation: vmId === null ? null : { id: vmId, made: vm.timeCreated?.getTime() ?? null },
-    ...(vmId === null ? { power: 'unknown' } : powerOf({ vm, osDiskState: osDisk?.diskState ?? null })),
+    ...(vmId === null ? { power: 'unknown' } : powerOf(seen)),
     forGood: false,
     generation: generationOf(vmId, owned, statuses),
     ...(owned === null && { generationDrifts: true }),
-    since: statuses.power === 'deallocated' || statuses.power === 'running' ? (owned?.getTime() ?? null) : null,
+    since: isDeallocated(seen) || statuses.power === 'running' ? (owned?.getTime() ?? null) : null,
     nodeNames: nodeNamesOf(vm),
     clusters: clusterNamesFromTags(vm.tags ?? {}),
     zone: vm.zones?.[0] !== undefined && vm.location !== undefined ? `${vm.location}-${vm.zones[0]}` : null,

@@ -31,7 +31,7 @@ const is =
 
 const proven = ({ machine, memory, now }: View): boolean =>
   machine.power === 'off' ||
-  (machine.power === 'off-if-repeated' && memory.firstOff !== null && now.mono - memory.firstOff.mono >= 5_000) ||
+  (machine.power === 'off-if-repeated' && memory.firstOff !== null && now.mono - memory.firstOff.mono >= 10_000) ||
   (machine.power === 'missing' && memory.witness === 'released');
 
 it('nothing is destroyed without proof that the machine is off', () => {

@@ -35,12 +35,12 @@ describe('a power state', () => {
     ],
     [
       'off that counts only if it is repeated is no proof at first',
-      view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(-3_999) }),
+      view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(-8_999) }),
       'wait second-read',
     ],
     [
-      'off that counts only if it is repeated is a proof five seconds later',
-      view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(-4_000) }),
+      'off that counts only if it is repeated is a proof ten seconds later',
+      view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(-9_000) }),
       'mark',
     ],
   ];

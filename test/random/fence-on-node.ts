@@ -44,6 +44,10 @@ const hasTombstone = (node: V1Node): boolean => labelOn(node)?.includes(REMOVED)
 export const isFenced = (node: V1Node): boolean =>
   hasOurTaint(node) || isQuarantined(node) || (labelOn(node) !== undefined && !hasTombstone(node));
 
+/** Whether the label of a fence is there, and neither its taint nor its quarantine. */
+export const hasOnlyLabel = (node: V1Node): boolean =>
+  isFenced(node) && !isQuarantined(node) && !hasOurTaint(node) && node.metadata?.labels?.[TAINT_LABEL] === undefined;
+
 const recordTextOn = ({ metadata }: V1Node): string | undefined => metadata?.annotations?.[RECORD_ANNOTATION];
 
 const fenceInRecord = (node: V1Node): string | undefined => {

@@ -40,6 +40,15 @@ describe('what an answer of ARM proves', () => {
     expect(classifyPower(said(['PowerState/stopped']))).toBe('off-if-repeated');
   });
 
+  it.each(['Attached', 'attached'])('deallocated takes a second read if the OS disk is %s', (osDiskState) => {
+    expect(classifyPower(said(['PowerState/deallocated'], 'Succeeded', { osDiskState }))).toBe('off-if-repeated');
+    expect(classifyPower(said(['PowerState/deallocated'], 'Updating', { osDiskState }))).toBe('stopping');
+  });
+
+  it.each(['Reserved', 'ActiveSAS', 'Unattached'])('deallocated is off if the OS disk is %s', (osDiskState) => {
+    expect(classifyPower(said(['PowerState/deallocated'], 'Succeeded', { osDiskState }))).toBe('off');
+  });
+
   it.each(['Creating', 'Updating', 'Deleting', 'Migrating'])(
     'neither state is a proof while the machine is %s',
     (state) => {

@@ -125,6 +125,12 @@ describe('the facts about a machine that ARM knows', () => {
     expect(factsOf(provisioned('ProvisioningState/succeeded', code)).since).toBeNull();
   });
 
+  it('do not know since when a machine is deallocated if its OS disk shows the time of a start', () => {
+    const attached = disk({ diskState: 'Attached', lastOwnershipUpdateTime: HANDED_OVER });
+    const facts = factsOf(provisioned('ProvisioningState/succeeded', 'PowerState/deallocated'), attached);
+    expect(facts).toMatchObject({ power: 'off-if-repeated', since: null });
+  });
+
   it.each([
     [{ osProfile: { computerName: 'Worker-1' }, name: 'VM-1' }, ['worker-1', 'vm-1']],
     [{ osProfile: { computerName: 'Same' }, name: 'same' }, ['same']],
