@@ -173,6 +173,7 @@ export const viewOf = ({ machine, cluster, ...state }: RunState, now: Moment): V
         identityRules: state.identityRules,
         runId: state.runId,
         machine: machine.value,
+        machineRequestedAt: machine.requestedAt.mono,
         cluster: cluster.value,
         remembered: state.record,
         ambiguity: state.ambiguity,

@@ -112,6 +112,8 @@ export interface View {
   /** A unique id for the fence that may begin. */
   readonly runId: string;
   readonly machine: MachineFacts;
+  /** When the latest read of the machine was requested (monotonic ms). */
+  readonly machineRequestedAt: number;
   readonly cluster: ClusterFacts;
   /** The record of the fence when this run last saw it. */
   readonly remembered: FenceRecord | null;

@@ -52,7 +52,8 @@ export interface ExploredCloud {
   readonly attachedToAnother: IdentitySource;
   /** Whether a detach changes the generation. */
   readonly countsDetaches: boolean;
-  readonly facts: (shown: Shown) => MachineFacts;
+  /** `shown` is what the answer about the machine depends on, and `later` what later answers about its disks do. */
+  readonly facts: (shown: Shown, later: Shown) => MachineFacts;
 }
 
 /** A time for each number. It is long before every exploration, so it does not age. */
@@ -178,8 +179,10 @@ const dataDisk = ({ hasDisk }: Shown): Disk => ({
   ...(hasDisk && { managedBy: VM_ID }),
 });
 
-/** `managed` says whether ARM shows the OS disk, whose change of owner distinguishes boots. */
-const arm = (managed: boolean): ExploredCloud => ({
+/** Which answer about the OS disk, whose change of owner distinguishes boots, comes with one about the machine. */
+type OsDiskRead = 'none' | 'as old' | 'later';
+
+const arm = (read: OsDiskRead): ExploredCloud => ({
   identityRules: {
     name: 'azure',
     machineOf: azure.machineOf,
@@ -195,21 +198,23 @@ const arm = (managed: boolean): ExploredCloud => ({
   systemUUIDs: INCARNATIONS,
   attachedTo: { source: 'volumeAttachment', driver: 'disk.csi.azure.com', value: 'node-a' },
   attachedToAnother: { source: 'volumeAttachment', driver: 'disk.csi.azure.com', value: 'node-a' },
-  countsDetaches: !managed,
-  facts: (shown) =>
+  countsDetaches: read === 'none',
+  facts: (shown, later) =>
     shown.power === 'gone' || shown.power === 'forgotten'
       ? missingInArm(VM_ID, 'ResourceNotFound')
       : knownToArm({
           machine: VM_ID,
           vm: vmOf(shown),
           requestId: 'r',
-          osDisk: managed ? osDisk(shown) : null,
+          osDisk: read === 'none' ? null : osDisk(read === 'later' ? later : shown),
           dataDisks: new Map([[MANAGED_DISK, dataDisk(shown)]]),
         }),
 });
 
-export const azureManaged: ExploredCloud = arm(true);
-export const azureDrifting: ExploredCloud = arm(false);
+export const azureManaged: ExploredCloud = arm('as old');
+export const azureDrifting: ExploredCloud = arm('none');
+/** If the answer about the machine is stale, the one about its OS disk is not. */
+export const azureTorn: ExploredCloud = arm('later');
 
 const PLACE = 'projects/p/zones/europe-west1-b';
 const INSTANCE = `${PLACE}/instances/node-a`;

@@ -31,7 +31,8 @@ const ago = (age: number): number => NOW.wall - age * TICK_MS;
 
 /** Returns the answer of the cloud. A stale answer still says off about a machine that began to start a moment ago. */
 export const machineFacts = (world: World, stale: boolean, cloud: ExploredCloud): MachineFacts => {
-  const facts = cloud.facts(stale && world.shownOff ? world.shownOff : shownBy(world));
+  const shown = shownBy(world);
+  const facts = cloud.facts(stale && world.shownOff ? world.shownOff : shown, shown);
   if (isAskedOfEarlierNode(world)) return { ...facts, evidence: {} };
   const { power, offFor } = world.machine;
   if (offFor === null) return { ...facts, since: facts.since && LONG_AGO.wall, evidence: {} };

@@ -1,5 +1,5 @@
 import { CSI_NODE_IDS } from '../../kubernetes/names.ts';
-import { ANOTHER_ID, azureDrifting, azureManaged, ec2, gce } from './clouds.ts';
+import { ANOTHER_ID, azureDrifting, azureManaged, azureTorn, ec2, gce } from './clouds.ts';
 import type { Scenario } from './explore.ts';
 import type { Story } from './story.ts';
 import { OLDEST_TICKS } from './time.ts';
@@ -341,6 +341,12 @@ const afterTheMark: readonly Scenario[] = [
     'Azure: the guest shuts itself down, and the machine is started again.',
     { shutdowns: 1, starts: 1 },
     { cloud: azureManaged },
+  ),
+  scenario(
+    'azure-torn',
+    'Azure: the machine is off and is started, which its OS disk may show first, and its guest shuts it down.',
+    { starts: 1, shutdowns: 1 },
+    { cloud: azureTorn, from: 'off' },
   ),
 ];
 

@@ -26,7 +26,7 @@ export const LONG_AGO: Moment = { wall: NOW.wall - OLDEST_MS, mono: NOW.mono - O
  * their length. The life of a proof is not among them: it keeps its real length.
  */
 const shortPatience: Readonly<Record<keyof typeof timing, number>> = {
-  secondRead: ticks(1),
+  secondRead: ticks(2),
   lateLease: ticks(2),
   silent: ticks(2),
   disksLetGo: ticks(1),

@@ -93,6 +93,17 @@ export const variants: readonly Variant[] = [
     'azure-stop',
     'act-under-proof',
   ),
+  without('secondReadPending', 'azure-torn', 'recovery'),
+  edited(
+    'Azure counts a deallocated machine as off although its OS disk is attached',
+    'providers/azure/power.ts',
+    [
+      "      return isDeallocated(seen) ? 'off' : 'off-if-repeated';",
+      "      return power === 'deallocated' ? 'off' : 'off-if-repeated';",
+    ],
+    'azure-torn',
+    'recovery',
+  ),
   edited(
     'Google counts a stopping machine as off',
     'providers/gcp/power.ts',

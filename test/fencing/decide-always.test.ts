@@ -29,9 +29,11 @@ const is =
   (step: Step): step is Extract<Step, { do: K }> =>
     (kinds as string[]).includes(step.do);
 
-const proven = ({ machine, memory, now }: View): boolean =>
+const proven = ({ machine, memory, machineRequestedAt }: View): boolean =>
   machine.power === 'off' ||
-  (machine.power === 'off-if-repeated' && memory.firstOff !== null && now.mono - memory.firstOff.mono >= 10_000) ||
+  (machine.power === 'off-if-repeated' &&
+    memory.firstOff !== null &&
+    machineRequestedAt - memory.firstOff.mono >= 10_000) ||
   (machine.power === 'missing' && memory.witness === 'released');
 
 it('nothing is destroyed without proof that the machine is off', () => {

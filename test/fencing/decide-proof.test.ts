@@ -43,6 +43,11 @@ describe('a power state', () => {
       view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(-9_000) }),
       'mark',
     ],
+    [
+      'off that counts only if it is repeated is read again if the second read was requested too early',
+      view({ machine: machine({ power: 'off-if-repeated' }), ...seenOff(-9_000), machineRequestedAt: 999 }),
+      'reread second-read',
+    ],
   ];
   it.each(cases)('%s', (_, given, expected) => expect(said(given)).toBe(expected));
 });

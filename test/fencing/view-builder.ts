@@ -189,6 +189,7 @@ export const view = (change: Partial<View> = {}): View => ({
   identityRules: { name: 'a-cloud', machineOf, immutableIdsOf: incarnationsOf, unservedScope: () => null, diskOf },
   runId: 'run',
   machine: machine(),
+  machineRequestedAt: 1_000,
   cluster: cluster(),
   remembered: null,
   ambiguity: null,

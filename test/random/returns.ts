@@ -17,6 +17,7 @@ const SETTLES_MS = 30_000;
 interface World {
   readonly now: () => number;
   readonly cluster: Cluster;
+  readonly machines: readonly Machine[];
   readonly interference: Interference;
   /** How long a run may act on what it has read (ms). */
   readonly readLasts: number;
@@ -27,7 +28,7 @@ interface World {
 const ranSince = ({ history }: Machine, since: number): boolean =>
   history.some(({ shown }, at) => shown.power === 'running' && (history[at + 1]?.at ?? Infinity) >= since);
 
-export const createReturns = ({ now, cluster, interference, readLasts, fail }: World) => {
+export const createReturns = ({ now, cluster, machines, interference, readLasts, fail }: World) => {
   /** By the uid of the Node: when Cloudfence removed our taint from it. */
   const untaintedAt = new Map<string, number>();
 
@@ -54,7 +55,10 @@ export const createReturns = ({ now, cluster, interference, readLasts, fail }: W
     const machine = cluster.machineOfNode.get(uidOf(node));
     if (record.bootID === bootOf(node) || (labelledFence(node) ?? record.fence) !== record.fence)
       return 'in the boot that it is for';
-    if (machine && !ranSince(machine, now() - readLasts)) return `although ${machine.name} is ${machine.shown.power}`;
+    // The cloud may answer about a machine that has taken over the id.
+    const named = machine ? [machine, ...machines.filter(({ id }) => id === machine.id)] : [];
+    if (machine && !named.some((one) => ranSince(one, now() - readLasts)))
+      return `although ${machine.name} is ${machine.shown.power}`;
     if (!isReady(node) && now() + EPOCH - readySince(node) > readLasts) return 'although its Node is not Ready';
     const left = leftOf(record, node);
     return left === undefined ? null : `although ${left} is left`;

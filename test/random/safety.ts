@@ -88,6 +88,7 @@ export interface Safety {
 interface World {
   readonly now: () => number;
   readonly cluster: Cluster;
+  readonly machines: readonly Machine[];
   readonly disks: ReadonlyMap<string, Disk>;
   readonly policy: Policy;
   readonly assumption: Assumption;
@@ -125,6 +126,7 @@ const removes = (write: Write, step: Step): boolean => {
 export const createSafety = ({
   now,
   cluster,
+  machines,
   disks,
   policy,
   assumption,
@@ -152,6 +154,7 @@ export const createSafety = ({
   const returns = createReturns({
     now,
     cluster,
+    machines,
     interference,
     readLasts: FUNCTION_LASTS_MS,
     fail: (says) => fail('release-after-return', `the fence ${says}`),

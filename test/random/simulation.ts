@@ -174,6 +174,7 @@ export const play = async (plan: Plan, { tells = false, everyHour }: Options = {
   const safety: Safety = createSafety({
     now: engine.now,
     cluster,
+    machines: fleet.machines,
     disks: fleet.disks,
     policy: plan.policy,
     assumption: plan.assumption,
