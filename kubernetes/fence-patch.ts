@@ -52,10 +52,12 @@ const refuseIfChanged = (node: V1Node, step: FenceStep): void => {
     throw new Refused(`someone else changed the fence of Node ${target.name} after Cloudfence read it`);
 };
 
+const TESTS_NO_LABEL: ReadonlySet<FenceStep['do']> = new Set(['mark', 'lift-out-of-service', 'set-tombstone']);
+
 /**
  * Verifies that nobody has set the label since the Node was read without it. The label may be the tombstone of a fence
- * that a person removed, or that of a later fence, whose taint a lift must not remove. A patch can test the value of a
- * label, but not its absence.
+ * that a person removed, or that of a later fence, whose taint a lift must not remove, and which a tombstone must not
+ * end. A patch can test the value of a label, but not its absence.
  * @throws Refused if the label is set
  */
 const refuseIfLabelled = (node: V1Node, { name, label }: NodeTarget): void => {
@@ -287,7 +289,7 @@ const isDone = (node: V1Node, step: FenceStep): boolean => {
 export const fencePatch = (node: V1Node, step: FenceStep): NodePatch | 'already' => {
   if (node.metadata?.uid === step.node.uid && isDone(node, step)) return 'already';
   refuseIfChanged(node, step);
-  if (step.do === 'mark' || step.do === 'lift-out-of-service') refuseIfLabelled(node, step.node);
+  if (TESTS_NO_LABEL.has(step.do)) refuseIfLabelled(node, step.node);
   if (step.do === 'mark') refuseIfUnmarked(node, step);
   if (step.do !== 'mark' && step.do !== 'set-tombstone' && step.do !== 'note-stopping') withFence(node, step.node);
   const ended = fenceWithEndedMark(step);

@@ -28,6 +28,8 @@ export interface Shown {
   readonly incarnation: number;
   /** The number of starts. */
   readonly boot: number;
+  /** How long ago its start began (ticks). Null unless it is starting. */
+  readonly startedFor: number | null;
   /** The machine hibernates, or is in hibernation. */
   readonly hibernates: boolean;
   /** The guest has shut itself down. */
@@ -128,7 +130,12 @@ const VM_ID = `${GROUP}/virtualmachines/node-a`;
 const MANAGED_DISK = `${GROUP}/disks/data`;
 const INCARNATIONS = ['11111111-2222-4333-8444-555555555555', '66666666-7777-4888-8999-aaaaaaaaaaaa'] as const;
 
-const armPower = ({ power, byGuest }: Shown): string => {
+/** Whether a machine that starts is `stopped` and shows no operation, for so many ticks. */
+const looksStopped = ({ startedFor }: Shown, ticks: number): boolean => startedFor !== null && startedFor < ticks;
+
+const armPower = (shown: Shown, stoppedFor: number): string => {
+  const { power, byGuest } = shown;
+  if (looksStopped(shown, stoppedFor)) return 'stopped';
   switch (power) {
     case 'off':
       return byGuest ? 'stopped' : 'deallocated';
@@ -139,12 +146,14 @@ const armPower = ({ power, byGuest }: Shown): string => {
   }
 };
 
-const vmOf = (shown: Shown): Vm => {
-  const busy = shown.power === 'starting' || (shown.power === 'stopping' && !shown.byGuest);
+const isOperatedOn = ({ power, byGuest }: Shown): boolean => power === 'starting' || (power === 'stopping' && !byGuest);
+
+const vmOf = (shown: Shown, stoppedFor: number): Vm => {
+  const busy = isOperatedOn(shown) && !looksStopped(shown, stoppedFor);
   const provisioning = busy ? 'Updating' : 'Succeeded';
   const statuses = [
     { code: `ProvisioningState/${provisioning.toLowerCase()}`, time: dateOf(operationsOf(shown)) },
-    { code: `PowerState/${armPower(shown)}` },
+    { code: `PowerState/${armPower(shown, stoppedFor)}` },
     ...(shown.hibernates && shown.power === 'off' ? [{ code: 'HibernationState/Hibernated' }] : []),
   ];
   return {
@@ -182,7 +191,7 @@ const dataDisk = ({ hasDisk }: Shown): Disk => ({
 /** Which answer about the OS disk, whose change of owner distinguishes boots, comes with one about the machine. */
 type OsDiskRead = 'none' | 'as old' | 'later';
 
-const arm = (read: OsDiskRead): ExploredCloud => ({
+const arm = (read: OsDiskRead, stoppedFor = 0): ExploredCloud => ({
   identityRules: {
     name: 'azure',
     machineOf: azure.machineOf,
@@ -204,7 +213,7 @@ const arm = (read: OsDiskRead): ExploredCloud => ({
       ? missingInArm(VM_ID, 'ResourceNotFound')
       : knownToArm({
           machine: VM_ID,
-          vm: vmOf(shown),
+          vm: vmOf(shown, stoppedFor),
           requestId: 'r',
           osDisk: read === 'none' ? null : osDisk(read === 'later' ? later : shown),
           dataDisks: new Map([[MANAGED_DISK, dataDisk(shown)]]),
@@ -215,6 +224,8 @@ export const azureManaged: ExploredCloud = arm('as old');
 export const azureDrifting: ExploredCloud = arm('none');
 /** If the answer about the machine is stale, the one about its OS disk is not. */
 export const azureTorn: ExploredCloud = arm('later');
+/** A machine that starts looks stopped for so many ticks. */
+export const azureLookingStopped = (ticks: number): ExploredCloud => arm('as old', ticks);
 
 const PLACE = 'projects/p/zones/europe-west1-b';
 const INSTANCE = `${PLACE}/instances/node-a`;

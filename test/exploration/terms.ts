@@ -1,5 +1,6 @@
+import { azureLookingStopped } from './clouds.ts';
 import type { Scenario } from './explore.ts';
-import { assumed, scenario } from './scenario.ts';
+import { assumed, scenario, type Special } from './scenario.ts';
 import type { Assumption } from './world.ts';
 
 /** Each term of the assumption, turned second by second until something breaks. */
@@ -12,12 +13,7 @@ export interface Term {
   readonly turns: readonly { readonly seconds: number; readonly scenario: Scenario }[];
 }
 
-const term = (
-  name: string,
-  says: string,
-  values: readonly number[],
-  turn: (seconds: number) => Partial<Assumption>,
-): Term => ({
+const term = (name: string, says: string, values: readonly number[], turn: (seconds: number) => Special): Term => ({
   name,
   says,
   turns: values.map((seconds) => ({
@@ -26,26 +22,33 @@ const term = (
       `${name}-${seconds}`,
       `The machine is stopped and started again. ${says}: ${seconds} s.`,
       { stops: 1, starts: 1 },
-      { assumption: { ...assumed, ...turn(seconds) } },
+      turn(seconds),
     ),
   })),
 });
 
+const assuming = (change: Partial<Assumption>): Special => ({ assumption: { ...assumed, ...change } });
+
 export const terms: readonly Term[] = [
-  term('staleness', 'The longest time for which the cloud says "off" after the start', [1, 2, 3, 4], (seconds) => ({
-    staleness: seconds,
-  })),
-  term('transit', 'The longest time until a call takes effect', [1, 2, 3, 4], (seconds) => ({ transit: seconds })),
+  term('staleness', 'The longest time for which the cloud says "off" after the start', [1, 2, 3, 4], (seconds) =>
+    assuming({ staleness: seconds }),
+  ),
+  term(
+    'looks-stopped',
+    'The longest time for which Azure says "stopped" after the start, with two reads 2 s apart',
+    [1, 2, 3, 4],
+    (seconds) => ({ cloud: azureLookingStopped(seconds) }),
+  ),
+  term('transit', 'The longest time until a call takes effect', [1, 2, 3, 4], (seconds) =>
+    assuming({ transit: seconds }),
+  ),
   term(
     'boot-to-mount',
     'The shortest time from the start until a kubelet mounts a disk, right after it has posted its boot',
     [5, 4, 3, 2],
-    (seconds) => ({ bootToMount: seconds, bootToPost: Math.min(assumed.bootToPost, seconds) }),
+    (seconds) => assuming({ bootToMount: seconds, bootToPost: Math.min(assumed.bootToPost, seconds) }),
   ),
-  term(
-    'boot-to-post',
-    'The shortest time from the start until a kubelet posts its boot',
-    [4, 3, 2, 1, 0],
-    (seconds) => ({ bootToPost: seconds }),
+  term('boot-to-post', 'The shortest time from the start until a kubelet posts its boot', [4, 3, 2, 1, 0], (seconds) =>
+    assuming({ bootToPost: seconds }),
   ),
 ];

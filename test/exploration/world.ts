@@ -227,6 +227,7 @@ export const isAskedOfEarlierNode = ({ asked }: World): boolean =>
 const former: Omit<Shown, 'power'> = {
   incarnation: 1,
   boot: 1,
+  startedFor: null,
   hibernates: false,
   byGuest: false,
   detaches: 0,
@@ -237,12 +238,13 @@ const former: Omit<Shown, 'power'> = {
 export const shownBy = (world: World): Shown => {
   if (isAskedOfEarlierNode(world))
     return { ...former, power: world.asked === 'about a former that is off' ? 'off' : 'gone' };
-  const { power, incarnation, boot, hibernates, byGuest, detaches } = world.machine;
+  const { power, incarnation, boot, started, hibernates, byGuest, detaches } = world.machine;
   const hasDisk = world.disk === 'here';
   return {
     power: world.asked === 'elsewhere' ? 'forgotten' : power,
     incarnation,
     boot,
+    startedFor: power === 'starting' ? started : null,
     hibernates,
     byGuest,
     detaches,

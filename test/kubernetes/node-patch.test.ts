@@ -103,6 +103,10 @@ describe('the patch that marks a Node on which something is already there', () =
   it('is not created if someone has changed the label meanwhile', () => {
     const labelled = node([], {}, { 'cloudfence.node-restriction.kubernetes.io/fenced': 'fence-0_removed_0' });
     expect(() => fencePatch(labelled, mark)).toThrow('someone else labelled Node n1');
+    const tombstone = { fence: 'fence-1', boot: '0123456789abcd' };
+    expect(() => fencePatch(labelled, { do: 'set-tombstone', node: mark.node, tombstone })).toThrow(
+      'someone else labelled Node n1',
+    );
     const note = { do: 'note-stopping', node: mark.node, stopping: null } as const;
     expect(
       fencePatch(

@@ -217,8 +217,9 @@ test('the end of a quarantine may depend on what a kubelet writes (seed 15001024
 
 // In order: another machine took over a Node with a pod that tolerates our taint, the cloud rejected a power-off, a
 // person removed a quarantine of which only the label was left, while the machine was stopping, a machine with such a
-// label was stopped before a run saw its Node Ready, and another machine took over a name while its fence was ending.
-test.each([1_510_027_210, 1_520_008_787, 1_530_051_098, 1_600_098_993, 1_700_105_149])(
+// label was stopped before a run saw its Node Ready, another machine took over a name while its fence was ending,
+// and a kubelet let a disk go while it was mounting it.
+test.each([1_510_027_210, 1_520_008_787, 1_530_051_098, 1_600_098_993, 1_700_105_149, 1_800_097_855])(
   'a check knows what may be left (seed %i)',
   async (seed) => {
     expect(failureOf(await play(takenOverPlanFor(seed)))).toBeNull();
@@ -246,4 +247,10 @@ test('two reads of a machine that is starting do not count as a proof (seed 1600
 // the boot that had just begun, and was taken for a fence of that boot when it ended.
 test('a fence does not get the generation of the boot that begins (seed 1600105296)', async () => {
   expect(failureOf(await play(takenOverPlanFor(1_600_105_296)))).toBeNull();
+});
+
+// A person removed a fence, another run began the next one, and a kubelet removed the record of that one. Then a run
+// that remembered the first fence wrote its tombstone.
+test('a tombstone does not replace the label of a later fence (seed 1800062985)', async () => {
+  expect(failureOf(await play(takenOverPlanFor(1_800_062_985)))).toBeNull();
 });

@@ -331,8 +331,8 @@ export const createKubernetes = ({
     putInUse(machine);
     // The kubelet has seen its pod and the attachment, and continues, whatever happens to them meanwhile.
     engine.after(random.between(50, 2_500), () => {
-      if (machine.boot !== boot || !isUp(machine)) return;
-      machine.mounting.delete(disk.id);
+      // The same kubelet does not mount a disk that it has let go.
+      if (machine.boot !== boot || !isUp(machine) || !machine.mounting.delete(disk.id)) return;
       if (disk.holder !== machine || machine.mountsFrom > engine.now()) return putInUse(machine);
       const pod = podOf(workload);
       machine.mounted.add(disk.id);

@@ -242,6 +242,15 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect((await read(node)).metadata.labels?.[LABEL]).toBe(record.fence);
   });
 
+  it('does not write a tombstone over the label of a later fence', async () => {
+    const { node, record } = await marked();
+    const seen = { ...targetOf(node), recordText: JSON.stringify(record), label: null };
+    const tombstone = { fence: 'fence-0', boot: '0123456789abcd' };
+    const step: ClusterStep = { do: 'set-tombstone', node: seen, tombstone };
+    await expect(apply(step)).rejects.toThrow(`someone else labelled Node ${node.name}`);
+    expect((await read(node)).metadata.labels?.[LABEL]).toBe(record.fence);
+  });
+
   it('parks a Node with only the quarantine', async () => {
     const { node, record, text } = await marked({ taints: [FOREIGN] });
     const parked: FenceRecord = { ...record, phase: 'fenced', released: '2026-11-21T10:05:00.000Z' };
