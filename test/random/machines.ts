@@ -53,6 +53,8 @@ export interface Machine {
   mountsFrom: number;
   /** The last renewal of its Lease that arrived. Null while it renews the Lease. */
   lastRenewal: number | null;
+  /** When that renewal arrived, if it was on its way while the machine went off. */
+  lateRenewalAt?: number;
   /** Disks that the guest has mounted and may write to. */
   readonly mounted: Set<string>;
   /** Disks that the kubelet is about to mount. */
@@ -168,6 +170,7 @@ export const createFleet = ({ engine, random, assumption, renewalTakes, listener
     engine.after(takes, () => {
       if (machine.lastRenewal !== before) return;
       machine.lastRenewal = last;
+      machine.lateRenewalAt = engine.now();
       listener.down(machine);
     });
   };

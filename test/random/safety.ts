@@ -13,7 +13,16 @@ import { bootOf, isReady, keyIn, nameOf, readySince, uidOf } from './cluster-obj
 import { fencesOn, foreignOn, hasOnlyLabel, hasOurTaint, isFenced, isQuarantined, oursOn } from './fence-on-node.ts';
 import { createInterference, type Interference } from './interference.ts';
 import type { Cluster } from './kubernetes.ts';
-import { type Disk, endedBootOf, isGone, isOff, type Machine, mayWrite, offSinceOf } from './machines.ts';
+import {
+  type Disk,
+  endedBootOf,
+  isGone,
+  isOff,
+  type Machine,
+  mayWrite,
+  offSinceOf,
+  RENEWS_EVERY_MS,
+} from './machines.ts';
 import { type EndedSweep, FUNCTION_LASTS_MS } from './install.ts';
 import { isImagined, type Mandate } from './mandates.ts';
 import { volumeNameOf } from './names.ts';
@@ -251,7 +260,9 @@ export const createSafety = ({
     const off = offSinceOf(machine);
     const lease = Date.parse(cluster.leaseOf(machine.node) ?? '') - EPOCH;
     if (off === null || lease - now() > CLOCKS_DIFFER_MS - maxSkew) return;
-    const earliest = Math.min(off, Number.isNaN(lease) ? off : lease) - SECOND_MS - maxSkew;
+    // A run may have read the Lease before the last renewal arrived.
+    const unread = now() - (machine.lateRenewalAt ?? -Infinity) < READ_LASTS_MS ? RENEWS_EVERY_MS : 0;
+    const earliest = Math.min(off, Number.isNaN(lease) ? off : lease) - unread - SECOND_MS - maxSkew;
     if (now() - earliest < policy.fenceAfter)
       fail('policy-holds', `${machine.name} is marked ${now() - off} ms after its power-off`);
   };
