@@ -52,8 +52,8 @@ export const defaultPolicy: Policy = {
 /** Times that belong to the protocol, not to a policy (ms). */
 export const timing = {
   /**
-   * The time between two reads of a state that is proof only if repeated. It is longer than a machine may show that
-   * state while it starts, and than an answer may be stale, together.
+   * The time between two reads of a state that is proof only if repeated. It must be longer than the time for which a
+   * starting machine may show that state, plus the time for which an answer may be stale.
    */
   secondRead: 10_000,
   /**
