@@ -95,7 +95,7 @@ const replayFile = async (path: string): Promise<void> => {
   if (breaks !== story.breaks) process.exitCode = 1;
 };
 
-const USAGE = `npm run explore -- [options]   (a quarter of an hour without an option)
+const USAGE = `npm run explore -- [options]   (half an hour without an option)
   --scenario NAME     explore one scenario
   --most N            stop at so many states
   --story FILE        write the story of what breaks

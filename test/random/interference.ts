@@ -2,7 +2,7 @@ import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import { isOfUnknownBoot } from '../../fencing/model/cluster-facts.ts';
 import { nodeFacts } from '../../kubernetes/node-facts.ts';
 import { bootOf, uidOf } from './cluster-objects.ts';
-import { fencesOn } from './fence-on-node.ts';
+import { fencesOn, hasOnlyLabel } from './fence-on-node.ts';
 import type { Cluster } from './kubernetes.ts';
 import { endedBootOf, isUnknown, type Machine } from './machines.ts';
 
@@ -62,6 +62,8 @@ export interface Interference {
   readonly noteFence: (fence: string, machine: Machine) => void;
   /** Cloudfence has written the Node, and perhaps a tombstone. */
   readonly notePatch: (before: V1Node, after: V1Node, machine: Machine | undefined) => void;
+  /** A sweep has left the label of a fence on a Node that was Ready. */
+  readonly noteSweptNode: (node: V1Node) => void;
   /** When the fence began, and in which boot, if a mark began it. */
   readonly begun: (fence: string) => Begun | undefined;
   readonly removalOn: (node: V1Node) => Removal | undefined;
@@ -69,8 +71,8 @@ export interface Interference {
   readonly isAccepted: (node: V1Node, fence: string) => boolean;
   /** How long ago somebody last changed something of a fence of the Node (ms). */
   readonly changedFor: (node: V1Node) => number;
-  /** Whether somebody changed something of a fence of the Node since its machine was last off. */
-  readonly isChanged: (node: V1Node) => boolean;
+  /** Whether a run may conclude that a person removed a fence of the Node in the present boot. */
+  readonly mayHaveRemovedFence: (node: V1Node) => boolean;
   /** Whether the tombstone of the Node is of the boot that has ended, or of the present one if none has ended. */
   readonly hasPresentTombstone: (node: V1Node) => boolean;
 }
@@ -97,6 +99,8 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
   const fences = new Map<string, Begun>();
   /** By the uid of the Node and its tombstone: the boot of the machine that had ended when Cloudfence wrote it. */
   const tombstones = new Map<string, number>();
+  /** The boot in which a sweep left a label without a fence on a Ready Node. */
+  const labelKeptIn = new Map<string, number>();
   const launchOf = (node: V1Node): number | undefined => {
     const machine = cluster.machineOfNode.get(uidOf(node));
     return machine && endedBootOf(machine);
@@ -120,6 +124,23 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
     });
   const forgetRemovals = (node: V1Node): void => {
     removals = removals.filter((one) => one.node !== uidOf(node));
+  };
+  const hasBareLabel = (node: V1Node): boolean => hasOnlyLabel(node) && nodeFacts(node, []).record === null;
+  /** A label alone names no boot. So until a run removes it from a Node that is Ready, it applies to any stop. */
+  const labelMayMeanRemoval = (node: V1Node): boolean =>
+    hasBareLabel(node) && labelKeptIn.get(uidOf(node)) !== cluster.machineOfNode.get(uidOf(node))?.boot;
+  /** Whether somebody changed something of a fence of the Node since its machine was last off. */
+  const isChanged = (node: V1Node): boolean => {
+    const change = changes.get(uidOf(node));
+    if (!change || now() - change.reversedAt > LOOK_LASTS_MS) return false;
+    // If the cloud does not know the machine any more, or did not know it when a person ended the fence, and its
+    // kubelet has posted no later boot, nothing shows that the change was in an earlier one.
+    const machine = cluster.machineOfNode.get(uidOf(node));
+    const { record } = nodeFacts(node, []);
+    const isUnnamed =
+      (machine !== undefined && isUnknown(machine)) || (record?.phase === 'releasing' && record.generation === null);
+    const isLast = isUnnamed && change.bootID === bootOf(node);
+    return isLast || now() - change.at < readLasts || [change.launch, change.ending].includes(launchOf(node));
   };
   const changedFor = (node: V1Node): number => now() - (changes.get(uidOf(node))?.at ?? -Infinity);
   return {
@@ -147,6 +168,10 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
       const key = tombstoneKey(after);
       if (key !== null && key !== tombstoneKey(before) && machine) tombstones.set(key, endedBootOf(machine));
     },
+    noteSweptNode: (node) => {
+      const machine = cluster.machineOfNode.get(uidOf(node));
+      if (machine && hasBareLabel(node)) labelKeptIn.set(uidOf(node), machine.boot);
+    },
     begun: (fence) => fences.get(fence),
     removalOn: (node) => removals.find((one) => one.node === uidOf(node) && one.launch === launchOf(node)),
     isAccepted: (node, fence) => {
@@ -158,18 +183,7 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
       return now() - at < acceptedFor && isFound;
     },
     changedFor,
-    isChanged: (node) => {
-      const change = changes.get(uidOf(node));
-      if (!change || now() - change.reversedAt > LOOK_LASTS_MS) return false;
-      // If the cloud does not know the machine any more, or did not know it when a person ended the fence, and its
-      // kubelet has posted no later boot, nothing shows that the change was in an earlier one.
-      const machine = cluster.machineOfNode.get(uidOf(node));
-      const { record } = nodeFacts(node, []);
-      const isUnnamed =
-        (machine !== undefined && isUnknown(machine)) || (record?.phase === 'releasing' && record.generation === null);
-      const isLast = isUnnamed && change.bootID === bootOf(node);
-      return isLast || now() - change.at < readLasts || [change.launch, change.ending].includes(launchOf(node));
-    },
+    mayHaveRemovedFence: (node) => labelMayMeanRemoval(node) || isChanged(node),
     hasPresentTombstone: (node) => {
       const { tombstone, bootID } = nodeFacts(node, []);
       if (!tombstone) return false;

@@ -10,7 +10,7 @@ import { DESTRUCTIVE } from '../exploration/invariants.ts';
 import type { Write } from './api-server.ts';
 import type { CloudWrite } from './clouds/side.ts';
 import { bootOf, isReady, keyIn, nameOf, readySince, uidOf } from './cluster-objects.ts';
-import { fencesOn, foreignOn, hasOnlyLabel, hasOurTaint, isFenced, isQuarantined, oursOn } from './fence-on-node.ts';
+import { fencesOn, foreignOn, hasOurTaint, isFenced, isQuarantined, oursOn } from './fence-on-node.ts';
 import { createInterference, type Interference } from './interference.ts';
 import type { Cluster } from './kubernetes.ts';
 import {
@@ -153,8 +153,6 @@ export const createSafety = ({
   const optOuts = createOptOuts({ now, cluster, policy });
   /** By the uid of the Node: when the sweep ended that first left our taint on a machine that runs. */
   const suspectedAt = new Map<string, { readonly boot: number; readonly at: number }>();
-  /** By the uid of the Node: the boot in which a sweep left a label without a fence on a Ready Node. */
-  const labelKeptIn = new Map<string, number>();
   /** By disk: the machine that it left last. */
   const lastLeft = new Map<string, { readonly machine: Machine; readonly at: number }>();
   const fail = (breaks: Invariant, says: string): void => void violations.push({ at: now(), breaks, says });
@@ -271,13 +269,8 @@ export const createSafety = ({
     if ('node' in step && OF_ONE_BOOT.has(step.do) && step.node.bootID !== bootOf(node))
       fail('nothing-of-another-boot', `${step.do} was decided for ${step.node.bootID} and meets ${bootOf(node)}`);
   };
-  const hasBareLabel = (node: V1Node): boolean => hasOnlyLabel(node) && nodeFacts(node, []).record === null;
-  /** A label alone names no boot. So until a run removes it from a Node that is Ready, it applies to any stop. */
-  const mayTakeLabelForRemoval = (node: V1Node): boolean =>
-    hasBareLabel(node) && labelKeptIn.get(uidOf(node)) !== cluster.machineOfNode.get(uidOf(node))?.boot;
   const notSpurious = (step: Step, node: V1Node): void => {
-    if (step.do !== 'set-tombstone' || step.tombstone === null || mayTakeLabelForRemoval(node)) return;
-    if (!interference.isChanged(node))
+    if (step.do === 'set-tombstone' && step.tombstone !== null && !interference.mayHaveRemovedFence(node))
       fail('removed-stays-removed', `${nameOf(node)} gets a tombstone, although nobody changed its fence in this boot`);
   };
   const patches = (before: V1Node, after: V1Node, step: Step): void => {
@@ -427,8 +420,7 @@ export const createSafety = ({
       for (const node of cluster.objects.nodes.all()) {
         const machine = cluster.machineOfNode.get(uidOf(node));
         const isUp = machine && mayWrite(machine) && machine.startedAt < began - assumption.staleness;
-        if (isUp && isReady(node) && readySince(node) < EPOCH + began && hasBareLabel(node))
-          labelKeptIn.set(uidOf(node), machine.boot);
+        if (isUp && isReady(node) && readySince(node) < EPOCH + began) interference.noteSweptNode(node);
         const stays = isUp && hasOurTaint(node);
         const suspected = suspectedAt.get(uidOf(node));
         if (!stays) suspectedAt.delete(uidOf(node));
