@@ -142,6 +142,19 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
     const isLast = isUnnamed && change.bootID === bootOf(node);
     return isLast || now() - change.at < readLasts || [change.launch, change.ending].includes(launchOf(node));
   };
+  /** A person's command is about the fence that it finds when it begins to look. */
+  const isFoundByCommand = ({ at }: Acceptance, begun: Begun): boolean =>
+    begun.at >= at && begun.at - at < BEGINS_TO_LOOK_MS;
+  /**
+   * A person's command ends the fence of this boot, which began before that command had read the Node. If the command
+   * does not last long enough, another run finishes that.
+   */
+  const isEndedByCommand = (node: V1Node): boolean => {
+    const acceptance = acceptances.get(uidOf(node));
+    if (!acceptance) return false;
+    const begun = fencesOn(node).flatMap((fence) => fences.get(fence) ?? []);
+    return begun.some((one) => one.launch === launchOf(node) && isFoundByCommand(acceptance, one));
+  };
   const changedFor = (node: V1Node): number => now() - (changes.get(uidOf(node))?.at ?? -Infinity);
   return {
     noteChange: (node) => noteChange(node),
@@ -175,15 +188,13 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
     begun: (fence) => fences.get(fence),
     removalOn: (node) => removals.find((one) => one.node === uidOf(node) && one.launch === launchOf(node)),
     isAccepted: (node, fence) => {
-      const { at, named } = acceptances.get(uidOf(node)) ?? { at: -Infinity, named: [] };
-      const begun = fences.get(fence)?.at;
-      // A command that finds no readable record names the fence itself. It ends the fence that it finds when it begins
-      // to look.
-      const isFound = begun === undefined || named.includes(fence) || (begun >= at && begun - at < BEGINS_TO_LOOK_MS);
-      return now() - at < acceptedFor && isFound;
+      const acceptance = acceptances.get(uidOf(node));
+      if (!acceptance || now() - acceptance.at >= acceptedFor) return false;
+      const begun = fences.get(fence);
+      return !begun || acceptance.named.includes(fence) || isFoundByCommand(acceptance, begun);
     },
     changedFor,
-    mayHaveRemovedFence: (node) => labelMayMeanRemoval(node) || isChanged(node),
+    mayHaveRemovedFence: (node) => labelMayMeanRemoval(node) || isChanged(node) || isEndedByCommand(node),
     hasPresentTombstone: (node) => {
       const { tombstone, bootID } = nodeFacts(node, []);
       if (!tombstone) return false;

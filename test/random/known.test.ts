@@ -254,3 +254,9 @@ test('a fence does not get the generation of the boot that begins (seed 16001052
 test('a tombstone does not replace the label of a later fence (seed 1800062985)', async () => {
   expect(failureOf(await play(takenOverPlanFor(1_800_062_985)))).toBeNull();
 });
+
+// The machine was started and stopped again before a person's command had read its Node, so the command ended the fence
+// of that stop.
+test('a person’s statement is about the fence that the command finds (seed 2000193691)', async () => {
+  expect(failureOf(await play(takenOverPlanFor(2_000_193_691)))).toBeNull();
+});
