@@ -118,11 +118,12 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
     await harness().admin('PATCH', `${NODES}/${node.name}`, {
       metadata: { annotations: { 'cloudfence.dev/fence': text } },
     });
+    await made(harness(), LEASES, { metadata: { name: node.name }, spec: { renewTime: '2026-11-21T09:59:58.123456Z' } });
     expect(await harness().cluster.recheck(node.name, unhurried())).toEqual({
       uid: node.uid,
       recordText: text,
       taints: { outOfService: true, ours: false, quarantine: false },
-      lease: null,
+      lease: '2026-11-21T09:59:58.123456Z',
     });
     const ours = {
       key: 'node.kubernetes.io/out-of-service',
