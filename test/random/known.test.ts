@@ -260,3 +260,9 @@ test('a tombstone does not replace the label of a later fence (seed 1800062985)'
 test('a person’s statement is about the fence that the command finds (seed 2000193691)', async () => {
   expect(failureOf(await play(takenOverPlanFor(2_000_193_691)))).toBeNull();
 });
+
+// Another machine joined under the name of a machine that was gone, and was stopped before its kubelet had looked at the
+// pods that are bound to that name.
+test('a pod that tolerates our taint stays on the next machine of its Node name (seed 2000411506)', async () => {
+  expect(failureOf(await play(takenOverPlanFor(2_000_411_506)))).toBeNull();
+});

@@ -13,11 +13,15 @@ const stays = (pod: V1Pod): boolean =>
     ({ key, operator }) => key === OUT_OF_SERVICE.key || (key === undefined && operator === 'Exists'),
   );
 
-type Pods = Pick<Cluster, 'objects' | 'workloads' | 'machineOfPod'>;
+type Pods = Pick<Cluster, 'objects' | 'workloads' | 'machineOfPod' | 'nodeBelow'>;
+
+/** A pod is bound to the name of a Node. So the next machine that joins under that name also has the pod. */
+const isOn = (pod: V1Pod, machine: Machine, { machineOfPod, nodeBelow }: Pods): boolean =>
+  machineOfPod.get(uidOf(pod)) === machine || (pod.spec?.nodeName === machine.node && nodeBelow(machine) !== undefined);
 
 /** Returns the pods that must stay on the machine. */
-export const stayingOn = (machine: Machine, { objects, machineOfPod }: Pods): readonly V1Pod[] =>
-  objects.pods.all().filter((pod) => machineOfPod.get(uidOf(pod)) === machine && stays(pod));
+export const stayingOn = (machine: Machine, cluster: Pods): readonly V1Pod[] =>
+  cluster.objects.pods.all().filter((pod) => stays(pod) && isOn(pod, machine, cluster));
 
 /** Returns the names of the PersistentVolumes that these pods use. */
 export const volumesOf = (pods: readonly V1Pod[], { workloads }: Pods): ReadonlySet<string> =>

@@ -118,7 +118,10 @@ export const sweepCases = (harness: () => ClusterHarness): void => {
     await harness().admin('PATCH', `${NODES}/${node.name}`, {
       metadata: { annotations: { 'cloudfence.dev/fence': text } },
     });
-    await made(harness(), LEASES, { metadata: { name: node.name }, spec: { renewTime: '2026-11-21T09:59:58.123456Z' } });
+    await made(harness(), LEASES, {
+      metadata: { name: node.name },
+      spec: { renewTime: '2026-11-21T09:59:58.123456Z' },
+    });
     expect(await harness().cluster.recheck(node.name, unhurried())).toEqual({
       uid: node.uid,
       recordText: text,
