@@ -39,6 +39,7 @@ export const nextCommand = (state: RunState, now: Moment): Command => {
   if (state.resumeAt !== null && state.resumeAt > now.mono) return sleepOrEnd(state, now);
   if (now.mono >= state.deadline) return { do: 'end', ending: endingAtDeadline(state) };
   if (!state.location) return state.machine ? { do: 'locate', facts: state.machine.value } : lookAt({ machine: true });
+  if (isStatementUnbound(state)) return lookAt({ cluster: true });
   const machine = !state.machine || now.mono - state.machine.receivedAt >= MACHINE_FACTS_LAST_MS;
   const cluster = !state.cluster || isOutdated(state.cluster, now);
   const view = viewOf(state, now);
@@ -47,6 +48,14 @@ export const nextCommand = (state: RunState, now: Moment): Command => {
   const next = needsLook(state, decision) ? waitAtOnce(view) : decision;
   return next ? commandForDecision(state, next, now) : lookAt({ cluster: true });
 };
+
+/**
+ * Returns whether it is not known yet to which fence a person's statement applies: to the one that stands when the
+ * command begins. The cloud may not answer for a long time, and another fence may begin meanwhile. So the Node is read
+ * before the machine.
+ */
+const isStatementUnbound = ({ request, memory }: RunState): boolean =>
+  request.accepted !== null && memory.firstFence === undefined;
 
 /**
  * Returns whether facts about the cluster are too old for a decision. Their age counts from the answer, because a slow

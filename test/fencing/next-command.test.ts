@@ -74,6 +74,21 @@ describe('a run looks', () => {
     ],
     ['at the cluster if only that is unknown', { cluster: null }, look({ cluster: true })],
     [
+      'at the cluster alone until it knows to which fence a person’s statement applies',
+      { machine: null, cluster: null, request: { ...request, intent: 'release', accepted: 'I looked' } },
+      look({ cluster: true }),
+    ],
+    [
+      'at both if it knows that the Node had no fence',
+      {
+        machine: null,
+        cluster: null,
+        request: { ...request, intent: 'release', accepted: 'I looked' },
+        memory: { ...memory, firstFence: null },
+      },
+      look({ machine: true, cluster: true }),
+    ],
+    [
       'at the cluster again after a step, if the next step is not known',
       {
         ...facts({ pods: [], volumes: [], node: marked() }),

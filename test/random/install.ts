@@ -41,14 +41,19 @@ export interface EndedSweep {
   readonly undisturbed: boolean;
 }
 
+interface StatementAboutNode {
+  readonly says: string;
+  readonly node: string;
+}
+
 export interface Install {
   readonly send: (body: string, delayMs?: number) => void;
   readonly sweepNow: () => void;
   /** Kills or freezes one of the processes that run, if there is one. */
   readonly kill: (choice: number) => boolean;
   readonly freeze: (choice: number, ms: number) => boolean;
-  /** A person requests the release of the fence of the machine. */
-  readonly release: (machine: MachineId, accepted: string | null) => void;
+  /** A person requests the release of the fence of the machine, perhaps with a statement about its Node. */
+  readonly release: (machine: MachineId, accepted: StatementAboutNode | null) => void;
   readonly waiting: () => readonly string[];
   /** The latest of them. */
   readonly deadLetters: readonly DeadLetter[];
@@ -277,13 +282,19 @@ export const createInstall = (options: InstallOptions): Install => {
     } of steps)
       log({ decision: 'step', because: code, step, says });
   };
-  const release = (machine: MachineId, accepted: string | null): void =>
+  const release: Install['release'] = (machine, accepted) =>
     invoke(
       async ({ ports, policy, newRunId }) => {
         const signal = ports.clock.timeout(FUNCTION_LASTS_MS);
         const deadline = ports.clock.now().mono + RELEASE_LASTS_MS;
-        const request = { machine, intent: 'release', accepted, vouched: null } as const;
-        const begun = startRun({ request, policy, deadline, identityRules: ports.cloud, runId: newRunId() });
+        const begun = startRun({
+          request: { machine, intent: 'release', accepted: accepted?.says ?? null, vouched: null },
+          policy,
+          deadline,
+          identityRules: ports.cloud,
+          runId: newRunId(),
+          location: accepted && { cluster: CLUSTER, node: accepted.node },
+        });
         return run(begun, { ...ports, signal, observe: (_, answer, state) => logSteps(reportsOf(answer, state)) });
       },
       (outcome) => {

@@ -241,7 +241,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
     const machine = machineAt(at);
     if (!node || !machine || oursOn(node).length === 0) return false;
     if (accepted !== null) safety.interference.noteAcceptance(node);
-    install.release(machine.id, accepted);
+    install.release(machine.id, accepted === null ? null : { says: accepted, node: nameOf(node) });
     return true;
   };
   const watching = { bindPod, holdPod, letPodsGo, askForDryRun, release };

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { run } from '../../fencing/loop/run.ts';
 import { defaultPolicy, timing } from '../../fencing/model/policy.ts';
 import { startRun } from '../../fencing/loop/state.ts';
+import { Unavailable } from '../../fencing/model/errors.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
 import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
@@ -10,21 +11,24 @@ import { startMachine, stopMachine, stopped, UNTIL_STOPPED_MS, type Incident } f
 import { portsOver } from './ports.ts';
 import { thaw, walk } from './walk.ts';
 
-/** A person ends a fence with `release --accept`, on a laptop that sleeps in the middle of it. */
+/** A person ends a fence with `release --accept`, and another fence begins before that command ends. */
 
 const MINUTE_MS = 60_000;
 
 const labelOf = ({ world, scene }: Incident): string | undefined =>
   getObject(world, 'nodes', scene.nodeOf(scene.holder))?.metadata.labels?.[FENCED_LABEL];
 
-const releaseOf = ({ world, scene }: Incident) =>
-  startRun({
+const releaseOf = ({ world, scene }: Incident) => {
+  const { cloud, clusters } = portsOver(world);
+  return startRun({
     request: { machine: scene.holder, intent: 'release', accepted: 'checked the console', vouched: null },
     policy: defaultPolicy,
-    identityRules: portsOver(world).cloud,
+    identityRules: cloud,
     runId: 'release',
     deadline: world.now() + 10 * MINUTE_MS,
+    location: { cluster: clusters[0]?.name ?? '', node: scene.nodeOf(scene.holder) },
   });
+};
 
 const stopsAgain = async (incident: Incident): Promise<void> => {
   startMachine(incident.world, incident.scene.holder);
@@ -50,6 +54,22 @@ it('a fence that began while the laptop slept stays', async () => {
     expect([reason.code, labelOf(asleep)], `asleep before ${command.do}`).toEqual(['another-fence', 'next.1']);
   }
   expect(slept).toContain('sleep');
+});
+
+it('a fence that began while the cloud did not answer stays', async () => {
+  const incident = stopped();
+  await fence(incident);
+  const ports = portsOver(incident.world);
+  const outages: string[] = [];
+  const look: typeof ports.cloud.look = async (...asked) => {
+    if (outages.length > 0) return ports.cloud.look(...asked);
+    await stopsAgain(incident);
+    outages.push(labelOf(incident) ?? '');
+    throw new Unavailable('an outage of EC2');
+  };
+  const release = { ...releaseOf(incident), deadline: incident.world.now() + 60 * MINUTE_MS };
+  const { reason } = await run(release, { ...ports, cloud: { ...ports.cloud, look } });
+  expect([outages, reason.code, labelOf(incident)]).toEqual([['next.1'], 'another-fence', 'next.1']);
 });
 
 it('no other run goes on with a parked fence that a person is ending, even if a pod comes to its Node', async () => {
