@@ -179,7 +179,7 @@ const releaseOne = (
       deadline,
       identityRules: ports.cloud,
       runId: newRunId(),
-      location: accepted === null ? null : { cluster, node },
+      ...(accepted !== null && { location: { cluster, node }, statedAt: ports.clock.now().mono }),
     }),
     { ...ports, clusters: ports.clusters.filter(({ name }) => name === cluster) },
   );

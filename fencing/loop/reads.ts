@@ -29,14 +29,19 @@ const firstSeenStopping = (
   return power === 'unknown' ? firstStopping : null;
 };
 
-/** Returns the same boot as the cloud named it, and when. Only a run with such a statement needs it. */
-const firstReadOf = (
-  { request, memory: { firstGeneration, vouchedSince } }: RunState,
-  { value: { generation }, requestedAt }: Observation<MachineFacts>,
-): Pick<Memory, 'firstGeneration' | 'vouchedSince'> =>
-  request.vouched === null || firstGeneration !== undefined
-    ? { firstGeneration, vouchedSince }
-    : { firstGeneration: generation, vouchedSince: requestedAt.mono };
+/**
+ * Returns whether a read shows what stood when a person made their statement. Between the statement and a later read,
+ * for example after an outage or in a process that was frozen, another fence or boot may have begun.
+ */
+const isAboutStatement = ({ memory: { statedAt } }: RunState, { mono }: Moment): boolean =>
+  statedAt !== null && mono - statedAt <= timing.statement;
+
+/** Returns the same boot as the cloud named it. Only a run with such a statement needs it. */
+const firstGenerationOf = (state: RunState, { value, requestedAt }: Observation<MachineFacts>) => {
+  const { firstGeneration } = state.memory;
+  if (state.request.vouched === null || firstGeneration !== undefined) return firstGeneration;
+  return isAboutStatement(state, requestedAt) ? value.generation : null;
+};
 
 /**
  * Adds a read of the machine. The proof ends if a read says off for another generation, or does not say off. If the
@@ -71,7 +76,7 @@ export const withMachineRead = (state: RunState, machine: Observation<MachineFac
       witness: null,
       testified: [],
       markIsNew: false,
-      ...firstReadOf(state, machine),
+      firstGeneration: firstGenerationOf(state, machine),
     },
   };
 };
@@ -115,20 +120,23 @@ const markSeen = (memory: Memory, { node }: ClusterFacts): Pick<Memory, 'mark' |
 };
 
 /** Returns the fence to which a person's statement applies. Only a run with such a statement needs it. */
-const firstFenceOf = ({ request, memory }: RunState, { node }: ClusterFacts): Memory['firstFence'] =>
-  request.accepted === null || memory.firstFence !== undefined ? memory.firstFence : node && fenceIdOn(node);
+const firstFenceOf = (
+  state: RunState,
+  { value: { node }, requestedAt }: Observation<ClusterFacts>,
+): Memory['firstFence'] => {
+  const { firstFence } = state.memory;
+  if (state.request.accepted === null || firstFence !== undefined) return firstFence;
+  return isAboutStatement(state, requestedAt) ? node && fenceIdOn(node) : null;
+};
 
-/**
- * Returns the boot to which a person's statement applies. Only a run with such a statement needs it. If the Node is
- * read long after the machine, for example because the process was frozen, it may show another boot by then.
- */
+/** Returns the boot to which a person's statement applies. Only a run with such a statement needs it. */
 const firstBootOf = (
-  { request, memory: { firstBoot, vouchedSince } }: RunState,
+  state: RunState,
   { value: { node }, requestedAt }: Observation<ClusterFacts>,
 ): Memory['firstBoot'] => {
-  if (request.vouched === null || firstBoot !== undefined) return firstBoot;
-  const isLate = vouchedSince !== null && requestedAt.mono - vouchedSince > timing.vouchedBoot;
-  return isLate ? null : (node?.bootID ?? null);
+  const { firstBoot } = state.memory;
+  if (state.request.vouched === null || firstBoot !== undefined) return firstBoot;
+  return isAboutStatement(state, requestedAt) ? (node?.bootID ?? null) : null;
 };
 
 /**
@@ -158,7 +166,7 @@ export const withClusterRead = (state: RunState, cluster: Observation<ClusterFac
       ...baselineLease(memory, cluster.value.lease, cluster.requestedAt, cluster.receivedAt),
       ...markSeen(memory, cluster.value),
       firstLease: memory.firstLease === undefined ? cluster.value.lease : memory.firstLease,
-      firstFence: firstFenceOf(state, cluster.value),
+      firstFence: firstFenceOf(state, cluster),
       firstBoot: firstBootOf(state, cluster),
       untainted: untaintedAfter(state, cluster),
       attachments: attachmentsLeft(memory, cluster.value),

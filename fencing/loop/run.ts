@@ -23,7 +23,7 @@ import { takeSurvey } from './survey.ts';
 /** What all runs of one invocation share. */
 export interface SharedRunOptions extends Omit<
   Start,
-  'request' | 'runId' | 'identityRules' | 'location' | 'attachments' | 'steps'
+  'request' | 'runId' | 'identityRules' | 'location' | 'attachments' | 'steps' | 'statedAt'
 > {
   readonly newRunId: () => string;
   /**
@@ -67,12 +67,13 @@ export const runAll = async (
   locationHints: ReadonlyMap<MachineId, LocationHint> = new Map(),
 ): Promise<readonly Outcome[]> => {
   const machines = [...new Set(named)];
+  const statedAt = runOptions.vouched == null ? null : ports.clock.now().mono;
   const reads = machines.length > 1 ? await readAll(machines, runOptions, ports) : NO_READS;
   const [apart, together] = [pLimit(FIRST_RUNS), pLimit(FIRST_RUNS)];
   const sharing = { ...ports, looks: createSharedLooks(ports, () => together.activeCount) };
   const outcomes = machines.map((machine) => {
     const limit = (ports.cloud.sharedLookScope?.(machine) ?? null) === null ? apart : together;
-    return limit(() => run(startOf(machine, reads, runOptions, locationHints, ports), sharing));
+    return limit(() => run(startOf(machine, reads, { ...runOptions, statedAt }, locationHints, ports), sharing));
   });
   const ended = new AbortController();
   const admitting = { clock: ports.clock, signal: AbortSignal.any([ports.signal, ended.signal]) };
@@ -97,7 +98,7 @@ const readAll = (machines: readonly MachineId[], { deadline }: SharedRunOptions,
 const startOf = (
   machine: MachineId,
   reads: Reads,
-  { newRunId, runLasts = Infinity, vouched = null, ...runOptions }: SharedRunOptions,
+  { newRunId, runLasts = Infinity, vouched = null, ...runOptions }: SharedRunOptions & Pick<Start, 'statedAt'>,
   locationHints: ReadonlyMap<MachineId, LocationHint>,
   { cloud, clock }: Ports,
 ): RunState => {

@@ -96,6 +96,11 @@ export interface Start {
   readonly attachments?: readonly string[] | null;
   /** Steps that were taken on the machine's Node before the run. */
   readonly steps?: readonly StepReport[];
+  /**
+   * When the command with a person's statement began (monotonic ms). Without it, the statement applies to no fence and
+   * no boot that has a name.
+   */
+  readonly statedAt?: number | null;
 }
 
 /** The memory of a run that has not read a Lease since it saw the machine off. */
@@ -126,7 +131,7 @@ export const emptyMemory: Memory = {
   firstFence: undefined,
   firstBoot: undefined,
   firstGeneration: undefined,
-  vouchedSince: null,
+  statedAt: null,
   untainted: null,
   connectivity: null,
   ...NOT_ASKED,
@@ -139,6 +144,7 @@ export const startRun = ({
   attachments = null,
   handsOver = new Set(),
   steps = [],
+  statedAt = null,
   identityRules,
   ...start
 }: Start): RunState => ({
@@ -151,7 +157,7 @@ export const startRun = ({
   record: null,
   cluster: null,
   proofRenewed: false,
-  memory: { ...emptyMemory, attachments },
+  memory: { ...emptyMemory, attachments, statedAt },
   cleared: null,
   resumeAt: null,
   pending: null,

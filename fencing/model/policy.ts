@@ -119,10 +119,10 @@ export const timing = {
   /** A kubelet renews its Lease every 10 s and has 40 s to do so. */
   leaseFresh: 40_000,
   /**
-   * A person's statement that a machine is off applies to the boot that the Node shows at most this long after the
-   * machine was first read. A machine that is started needs longer until its kubelet posts its boot.
+   * A person's statement applies to the fence and the boot that a run asks for at most this long after the command
+   * began. Another one may have begun since. A machine that is started needs longer until its kubelet posts its boot.
    */
-  vouchedBoot: 20_000,
+  statement: 20_000,
   /** Controllers act on a cached taint for a while after its removal (kubernetes/kubernetes#142331). */
   settle: 30_000,
   /** Facts about the cluster that are older than this are not used. A process that was frozen reads them again. */

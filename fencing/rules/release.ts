@@ -221,9 +221,9 @@ const isAnotherFence = (node: NodeFacts, { memory: { firstFence }, runId }: View
 
 /**
  * Releases the fence, or removes the rest of it, because a person has checked the machine and vouches for it. The
- * statement applies to one fence only: if another fence has begun since, it stays. This needs no proof and no identity
- * source. The Node is not fenced again in the boot that it shows, unless the cloud says that the boot that was fenced
- * has ended.
+ * statement applies to one fence only: if another one may have begun since, it stays. This needs no proof and no
+ * identity source. The Node is not fenced again in the boot that it shows, unless the cloud says that the boot that was
+ * fenced has ended.
  */
 export const acceptedByPerson: Rule = (view) => {
   const { node } = view.cluster;
@@ -233,7 +233,7 @@ export const acceptedByPerson: Rule = (view) => {
     return refuse(
       because(
         'another-fence',
-        `another fence has begun on ${node.name} since this command began: check the machine again, then run ` +
+        `another fence may have begun on ${node.name} since this command began: check the machine again, then run ` +
           `${acceptCommand(node)} to end that fence`,
       ),
     );

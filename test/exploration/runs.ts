@@ -85,6 +85,7 @@ export const begin = (
       runId: RUN_ID,
       deadline: Infinity,
       location: { cluster: 'a-cluster', node: NODE },
+      ...((accepted ?? vouched) !== null && { statedAt: NOW.mono }),
     }),
   );
 
@@ -179,6 +180,13 @@ const firstOffOf = ({ firstOff }: Memory): Memory['firstOff'] =>
 const connectivityOf = ({ connectivity }: Memory): Memory['connectivity'] =>
   connectivity && { ...connectivity, requestedAt: notOlder(connectivity.requestedAt) };
 
+/** When a statement was made has no influence any more once the run knows what it is about. */
+const statedAtOf = ({ request, memory: { statedAt, firstFence, firstBoot, firstGeneration } }: RunState) => {
+  const isKnown =
+    request.accepted === null ? firstBoot !== undefined && firstGeneration !== undefined : firstFence !== undefined;
+  return isKnown || statedAt === null ? null : Math.max(statedAt, NOW.mono - timing.statement - TICK_MS);
+};
+
 /** A recheck that is too old clears only its own step, however old it is. */
 const clearedOf = ({ cleared }: RunState): RunState['cleared'] =>
   cleared && NOW.mono - cleared.at >= RECHECK_LASTS_MS ? { ...cleared, at: LONG_AGO.mono } : cleared;
@@ -205,7 +213,7 @@ const canonical = (known: Known): Known => ({
     firstStopping: known.memory.firstStopping && { ...known.memory.firstStopping, at: LONG_AGO.wall },
     connectivity: connectivityOf(known.memory),
     untainted: known.memory.untainted && { ...known.memory.untainted, since: notOlder(known.memory.untainted.since) },
-    vouchedSince: known.memory.firstBoot === undefined ? known.memory.vouchedSince : null,
+    statedAt: statedAtOf(known),
     polls: 0,
     marks: 0,
     markIsNew: markIsNewTo(known),

@@ -46,7 +46,7 @@ const shortPatience: Readonly<Record<keyof typeof timing, number>> = {
   unreachable: ticks(2),
   silence: ticks(2),
   leaseFresh: ticks(2),
-  vouchedBoot: ticks(2),
+  statement: ticks(2),
   settle: ticks(2),
   clusterFacts: ticks(2),
   // Longer than each read of these worlds. So each read is used, as one that takes some seconds is.

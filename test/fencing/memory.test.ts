@@ -149,9 +149,14 @@ describe('what the cap has admitted', () => {
 });
 
 describe('the fence that a person’s word is about', () => {
-  const releasing: RunState = { ...known, request: { ...known.request, intent: 'release', accepted: 'checked' } };
-  const look = (state: RunState, shown: ClusterFacts['node']): RunState =>
-    withClusterRead(state, { value: cluster({ node: shown }), requestedAt: at(100), receivedAt: 100 }, at(100));
+  const releasing: RunState = {
+    ...known,
+    request: { ...known.request, intent: 'release', accepted: 'checked' },
+    memory: { ...known.memory, statedAt: 0 },
+  };
+  const lookAt = (state: RunState, shown: ClusterFacts['node'], mono: number): RunState =>
+    withClusterRead(state, { value: cluster({ node: shown }), requestedAt: at(mono), receivedAt: 50_000 }, at(50_000));
+  const look = (state: RunState, shown: ClusterFacts['node']): RunState => lookAt(state, shown, 100);
   const after = (...nodes: readonly ClusterFacts['node'][]): RunState => nodes.reduce(look, releasing);
 
   it.each([
@@ -170,13 +175,29 @@ describe('the fence that a person’s word is about', () => {
     expect(after(null).memory.firstFence).toBeNull();
   });
 
+  it.each([
+    [20_000, 'run.1'],
+    [20_001, null],
+  ])('has no name if it was read %d ms after the statement, and too late: %s', (late, expected) => {
+    expect(lookAt(releasing, marked({ fence: 'run.1' }), late).memory.firstFence).toBe(expected);
+  });
+
+  it('has no name if nothing shows when the statement was made', () => {
+    const undated = { ...releasing, memory: known.memory };
+    expect(look(undated, marked({ fence: 'run.1' })).memory.firstFence).toBeNull();
+  });
+
   it('is not remembered by a run without such a statement', () => {
     expect(look(known, marked()).memory.firstFence).toBeUndefined();
   });
 });
 
 describe('the boot that a person’s statement means', () => {
-  const vouching: RunState = { ...known, request: { ...known.request, vouched: 'pulled the plug' } };
+  const vouching: RunState = {
+    ...known,
+    request: { ...known.request, vouched: 'pulled the plug' },
+    memory: { ...known.memory, statedAt: 100 },
+  };
   const look = (state: RunState, shown: ClusterFacts['node']): RunState =>
     withClusterRead(state, { value: cluster({ node: shown }), requestedAt: at(100), receivedAt: 100 }, at(100));
   const after = (...nodes: readonly ClusterFacts['node'][]) => nodes.reduce(look, vouching).memory.firstBoot;
@@ -188,10 +209,9 @@ describe('the boot that a person’s statement means', () => {
   it.each([
     [20_000, 'boot-a'],
     [20_001, null],
-  ])('is none that the Node shows only later: %d ms after the machine', (late, expected) => {
-    const asked = withMachineRead(vouching, read({ power: 'missing', generation: null }, 100), at(100));
+  ])('is none that the Node shows only later: %d ms after the statement', (late, expected) => {
     const shown = { value: cluster({ node: node({ bootID: 'boot-a' }) }), receivedAt: 50_000 };
-    const { memory } = withClusterRead(asked, { ...shown, requestedAt: at(100 + late) }, at(50_000));
+    const { memory } = withClusterRead(vouching, { ...shown, requestedAt: at(100 + late) }, at(50_000));
     expect(memory.firstBoot).toBe(expected);
   });
   it('is of no interest to another run', () => expect(look(known, node()).memory.firstBoot).toBeUndefined());
@@ -208,6 +228,13 @@ describe('the boot that a person’s statement means', () => {
   it('is also the first that the cloud names', () => {
     expect(named('boot-1', 'boot-2')).toBe('boot-1');
     expect(named('boot-1', null)).toBe('boot-1');
+  });
+  it.each([
+    [20_000, 'boot-1'],
+    [20_001, null],
+  ])('is none that the cloud names in its first answer, %d ms after the statement: %s', (late, expected) => {
+    const { memory } = withMachineRead(vouching, read({ power: 'suspended' }, 100 + late), at(50_000));
+    expect(memory.firstGeneration).toBe(expected);
   });
   it('is none that the cloud names only later', () => {
     expect(named(null, 'boot-1')).toBeNull();

@@ -293,7 +293,7 @@ export const createInstall = (options: InstallOptions): Install => {
           deadline,
           identityRules: ports.cloud,
           runId: newRunId(),
-          location: accepted && { cluster: CLUSTER, node: accepted.node },
+          ...(accepted && { location: { cluster: CLUSTER, node: accepted.node }, statedAt: ports.clock.now().mono }),
         });
         return run(begun, { ...ports, signal, observe: (_, answer, state) => logSteps(reportsOf(answer, state)) });
       },

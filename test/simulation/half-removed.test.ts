@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
-import { run } from '../../fencing/loop/run.ts';
-import { startRun } from '../../fencing/loop/state.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import { FENCED_LABEL, QUARANTINE, RECORD_ANNOTATION, TAINT_LABEL } from '../../kubernetes/names.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import type { NodeObject } from '../../sandbox/cluster/objects.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
-import { fence } from './ends.ts';
+import { fence, release } from './ends.ts';
 import { stage, startMachine, stopMachine, stopped, UNTIL_STOPPED_MS, type Incident } from './incidents.ts';
 import { portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
@@ -56,20 +54,6 @@ const sweepFor = async (incident: Incident, ms: number): Promise<readonly string
     said.push(...outcomes.map(({ outcome, reason }) => `${outcome} ${reason.code}: ${reason.says}`));
   }
   return said;
-};
-
-const release = async ({ world, scene }: Incident, accepted: string | null) => {
-  const ports = portsOver(world);
-  return run(
-    startRun({
-      request: { machine: scene.holder, intent: 'release', accepted, vouched: null },
-      policy: defaultPolicy,
-      identityRules: ports.cloud,
-      runId: 'release',
-      deadline: world.now() + 120_000,
-    }),
-    ports,
-  );
 };
 
 const returns = async (incident: Incident): Promise<readonly string[]> => {

@@ -5,9 +5,7 @@ import { RECORD_ANNOTATION, TAINT_LABEL } from '../../kubernetes/names.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { forget, stopOutOfBand } from '../../sandbox/ec2/scenario.ts';
-import { run } from '../../fencing/loop/run.ts';
-import { startRun } from '../../fencing/loop/state.ts';
-import { fence } from './ends.ts';
+import { fence, release } from './ends.ts';
 import { stage, stopped, terminated, type Incident } from './incidents.ts';
 import { portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
@@ -71,11 +69,7 @@ it('a new machine on the Node of a stopped one keeps its pods after a release by
   world.advance(120_000);
   const pod = livingPod(incident);
   expect(await sweepOnce(incident)).toMatchObject([{ said: 'refused identity-contradicted' }]);
-  const ports = portsOver(world);
-  const request = { machine: scene.holder, intent: 'release', accepted: 'checked both', vouched: null } as const;
-  const deadline = world.now() + 120_000;
-  const start = startRun({ request, policy: defaultPolicy, identityRules: ports.cloud, runId: 'release', deadline });
-  expect(await run(start, ports)).toMatchObject({ outcome: 'released' });
+  expect(await release(incident, 'checked both')).toMatchObject({ outcome: 'released' });
   world.advance(600_000);
   world.parts.cluster.knobs.partitioned.push(scene.nodeOf(scene.holder));
   world.advance(100_000);
@@ -177,14 +171,9 @@ describe('a new machine on the Node of a terminated one', () => {
 
   it('keeps its pods once a person has released the fence of the old one, even if it is cut off', async () => {
     const incident = await fencedBefore();
-    const { world, scene } = incident;
+    const { world } = incident;
     const pod = livingPod(incident);
-    const ports = portsOver(world);
-    const request = { machine: scene.holder, intent: 'release', accepted: 'checked both', vouched: null } as const;
-    const asked = { request, policy: defaultPolicy, identityRules: ports.cloud, runId: 'release' };
-    expect(await run(startRun({ ...asked, deadline: world.now() + 120_000 }), ports)).toMatchObject({
-      outcome: 'released',
-    });
+    expect(await release(incident, 'checked both')).toMatchObject({ outcome: 'released' });
     world.advance(600_000);
     cutOff(incident, 100_000);
     const said = await sweepFor(incident, 120_000, { deleteNode: 'never' });

@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { outcomeJson } from '../../fencing/model/outcome.ts';
 import { defaultPolicy, type Policy } from '../../fencing/model/policy.ts';
-import { run } from '../../fencing/loop/run.ts';
-import { startRun } from '../../fencing/loop/state.ts';
 import { sweep } from '../../fencing/sweep/sweep.ts';
 import { FENCED_LABEL, QUARANTINE, RECORD_ANNOTATION, SEAL_LABEL, TAINT_LABEL } from '../../kubernetes/names.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { settle } from '../../sandbox/cluster/settle.ts';
 import { getObject, listObjects } from '../../sandbox/cluster/get-objects.ts';
-import { fence, incidents } from './ends.ts';
+import { fence, incidents, release } from './ends.ts';
 import { comingBack, stage, startMachine, stopMachine, stopped, UNTIL_STOPPED_MS, type Incident } from './incidents.ts';
 import { portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
@@ -132,16 +130,7 @@ describe('a machine that has come back in shadow mode', () => {
 
   it('is released if a person confirms it, with the taint on it', async () => {
     const incident = await runsAgain();
-    const ports = portsOver(incident.world);
-    const request = { machine: incident.scene.holder, intent: 'release', accepted: 'I looked', vouched: null } as const;
-    const wanted = {
-      request,
-      policy: { ...defaultPolicy, ...shadow },
-      identityRules: ports.cloud,
-      runId: 'release',
-      deadline: incident.world.now() + 120_000,
-    };
-    expect(await run(startRun(wanted), ports)).toMatchObject({ outcome: 'released' });
+    expect(await release(incident, 'I looked', shadow)).toMatchObject({ outcome: 'released' });
     expect(taintsOf(incident)).toEqual([]);
   });
 });
