@@ -30,18 +30,16 @@ const firstSeenStopping = (
 };
 
 /**
- * Returns whether a read shows what stood when a person made their statement. Between the statement and a later read,
- * for example after an outage or in a process that was frozen, another fence or boot may have begun.
+ * Returns the fence or the boot to which a person's statement applies: the one that the run found first. Between the
+ * statement and a late read, for example after an outage or in a process that was frozen, another one may have begun.
+ * So such a read shows none. Only a run with such a statement needs it.
  */
-const isAboutStatement = ({ memory: { statedAt } }: RunState, { mono }: Moment): boolean =>
-  statedAt !== null && mono - statedAt <= timing.statement;
-
-/** Returns the same boot as the cloud named it. Only a run with such a statement needs it. */
-const firstGenerationOf = (state: RunState, { value, requestedAt }: Observation<MachineFacts>) => {
-  const { firstGeneration } = state.memory;
-  if (state.request.vouched === null || firstGeneration !== undefined) return firstGeneration;
-  return isAboutStatement(state, requestedAt) ? value.generation : null;
-};
+const statedIn =
+  ({ memory: { statedAt } }: RunState, { requestedAt }: Pick<Observation<unknown>, 'requestedAt'>) =>
+  (statement: string | null, known: string | null | undefined, found: string | null): string | null | undefined => {
+    if (statement === null || known !== undefined) return known;
+    return statedAt !== null && requestedAt.mono - statedAt <= timing.statement ? found : null;
+  };
 
 /**
  * Adds a read of the machine. The proof ends if a read says off for another generation, or does not say off. If the
@@ -76,7 +74,7 @@ export const withMachineRead = (state: RunState, machine: Observation<MachineFac
       witness: null,
       testified: [],
       markIsNew: false,
-      firstGeneration: firstGenerationOf(state, machine),
+      firstGeneration: statedIn(state, machine)(state.request.vouched, memory.firstGeneration, generation),
     },
   };
 };
@@ -119,26 +117,6 @@ const markSeen = (memory: Memory, { node }: ClusterFacts): Pick<Memory, 'mark' |
   return { mark, markIsNew: mark !== null && (memory.markIsNew || mark !== memory.mark) };
 };
 
-/** Returns the fence to which a person's statement applies. Only a run with such a statement needs it. */
-const firstFenceOf = (
-  state: RunState,
-  { value: { node }, requestedAt }: Observation<ClusterFacts>,
-): Memory['firstFence'] => {
-  const { firstFence } = state.memory;
-  if (state.request.accepted === null || firstFence !== undefined) return firstFence;
-  return isAboutStatement(state, requestedAt) ? node && fenceIdOn(node) : null;
-};
-
-/** Returns the boot to which a person's statement applies. Only a run with such a statement needs it. */
-const firstBootOf = (
-  state: RunState,
-  { value: { node }, requestedAt }: Observation<ClusterFacts>,
-): Memory['firstBoot'] => {
-  const { firstBoot } = state.memory;
-  if (state.request.vouched === null || firstBoot !== undefined) return firstBoot;
-  return isAboutStatement(state, requestedAt) ? (node?.bootID ?? null) : null;
-};
-
 /**
  * Returns since when this run has seen no taint of ours on the Node. Only a release needs it. If the record names
  * another removal than before, another run has set the taint between two looks, and removed it again.
@@ -154,11 +132,13 @@ const untaintedAfter = (
 
 /** Adds a read of the cluster. The read includes everything that was done since the previous look. */
 export const withClusterRead = (state: RunState, cluster: Observation<ClusterFacts>, now: Moment): RunState => {
-  const { memory } = state;
+  const { memory, request } = state;
+  const { node } = cluster.value;
+  const stated = statedIn(state, cluster);
   return {
     ...state,
     cluster,
-    record: cluster.value.node?.record ?? state.record,
+    record: node?.record ?? state.record,
     memory: {
       ...memory,
       sinceLook: new Set(),
@@ -166,8 +146,8 @@ export const withClusterRead = (state: RunState, cluster: Observation<ClusterFac
       ...baselineLease(memory, cluster.value.lease, cluster.requestedAt, cluster.receivedAt),
       ...markSeen(memory, cluster.value),
       firstLease: memory.firstLease === undefined ? cluster.value.lease : memory.firstLease,
-      firstFence: firstFenceOf(state, cluster),
-      firstBoot: firstBootOf(state, cluster),
+      firstFence: stated(request.accepted, memory.firstFence, node && fenceIdOn(node)),
+      firstBoot: stated(request.vouched, memory.firstBoot, node?.bootID ?? null),
       untainted: untaintedAfter(state, cluster),
       attachments: attachmentsLeft(memory, cluster.value),
       unwanted: unwantedSince(memory, cluster.value, now),
