@@ -109,6 +109,12 @@ export interface ReleaseTools extends Pick<NamingTools, 'openedCloud' | 'openClu
   readonly failed?: (error: CloudfenceError, fenced: FencedNode) => Outcome;
 }
 
+/** What a person who has checked the machine says, and when their command began (monotonic ms). */
+export interface Statement {
+  readonly says: string;
+  readonly at: number;
+}
+
 /** The Node of a fence, and its machine, if the record names it. */
 type FencedNode = Pick<ExistingFence, 'cluster' | 'node' | 'machine'>;
 
@@ -117,7 +123,11 @@ type FencedNode = Pick<ExistingFence, 'cluster' | 'node' | 'machine'>;
  * @param accepted the reason of a person who has checked the machine
  * @throws InvalidInput, before any action
  */
-export const releaseNamed = async (target: string, accepted: string | null, tools: ReleaseTools): Promise<Outcome> => {
+export const releaseNamed = async (
+  target: string,
+  accepted: Statement | null,
+  tools: ReleaseTools,
+): Promise<Outcome> => {
   const naming = searchPorts(tools);
   const node = await machineOfNode(target.replace(/^nodes?\//, ''), naming);
   if (node === null && accepted !== null)
@@ -133,7 +143,7 @@ export const releaseNamed = async (target: string, accepted: string | null, tool
  */
 export const releaseFenced = async (
   fenced: FencedNode,
-  accepted: string | null,
+  accepted: Statement | null,
   tools: ReleaseTools,
 ): Promise<Outcome> => {
   const naming = searchPorts(tools);
@@ -169,17 +179,17 @@ const machineAt = async ({ cluster, node, machine }: FencedNode, naming: SearchP
  */
 const releaseOne = (
   { machine, cluster, node }: LocatedNode,
-  accepted: string | null,
+  accepted: Statement | null,
   { policy, deadline, ports, newRunId }: ReleaseTools,
 ): Promise<Outcome> =>
   run(
     startRun({
-      request: { machine, intent: 'release', accepted, vouched: null },
+      request: { machine, intent: 'release', accepted: accepted?.says ?? null, vouched: null },
       policy,
       deadline,
       identityRules: ports.cloud,
       runId: newRunId(),
-      ...(accepted !== null && { location: { cluster, node }, statedAt: ports.clock.now().mono }),
+      ...(accepted && { location: { cluster, node }, statedAt: accepted.at }),
     }),
     { ...ports, clusters: ports.clusters.filter(({ name }) => name === cluster) },
   );

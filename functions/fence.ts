@@ -154,7 +154,8 @@ const releaseOnRequest = async (
     limit,
     () => null,
     async ({ ports, deadline, logs }) => {
-      const ended = await releaseNamed(target, accept, { ...dependencies, ports, policy, deadline });
+      const accepted = accept === null ? null : { says: accept, at: ports.clock.now().mono };
+      const ended = await releaseNamed(target, accepted, { ...dependencies, ports, policy, deadline });
       dependencies.log({
         ...outcomeLine(ended, null),
         ...dependencies.formatMeasurements(measurementsOf(ended, null)),

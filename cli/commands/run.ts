@@ -137,9 +137,10 @@ const toolsOf = (session: Session): ReleaseTools => ({
 /** Returns the outcome for the target, or the outcomes of all fences. */
 const released = async (
   target: string | undefined,
-  accepted: string | null,
+  accept: string | null,
   session: Session,
 ): Promise<readonly Outcome[]> => {
+  const accepted = accept === null ? null : { says: accept, at: session.ports.clock.now().mono };
   const tools = toolsOf(session);
   if (target !== undefined) return [await releaseNamed(target, accepted, tools)];
   const fenced = await listFences(searchPorts(tools));
@@ -153,9 +154,9 @@ export const release = async (
   terminal: Terminal,
 ): Promise<number> => {
   refuseMisuse(target, options);
-  const { json = false, accept: accepted = null } = options;
+  const { json = false, accept = null } = options;
   return withSession(options, terminal, async (session) => {
-    const outcomes = await released(target, accepted, session);
+    const outcomes = await released(target, accept, session);
     const [only] = outcomes;
     const code =
       target !== undefined && only ? printOutcome(only, json, terminal) : printOutcomes(outcomes, json, terminal);

@@ -41,7 +41,7 @@ export const nextCommand = (state: RunState, now: Moment): Command => {
   if (!state.location) return state.machine ? { do: 'locate', facts: state.machine.value } : lookAt({ machine: true });
   if (isStatementUnbound(state)) return lookAt({ cluster: true });
   const machine = !state.machine || now.mono - state.machine.receivedAt >= MACHINE_FACTS_LAST_MS;
-  const cluster = !state.cluster || isOutdated(state.cluster, now);
+  const cluster = !state.machine || !state.cluster || isOutdated(state.cluster, now);
   const view = viewOf(state, now);
   if (!view || machine || cluster) return lookAt({ machine, cluster });
   const decision = decide(view);

@@ -30,16 +30,41 @@ const firstSeenStopping = (
 };
 
 /**
- * Returns the fence or the boot to which a person's statement applies: the one that the run found first. Between the
- * statement and a late read, for example after an outage or in a process that was frozen, another one may have begun.
- * So such a read shows none. Only a run with such a statement needs it.
+ * Returns whether an answer came too late for a person's statement. Between the statement and the answer, for example
+ * in an outage or in a process that was frozen, another fence or boot may have begun.
  */
-const statedIn =
-  ({ memory: { statedAt } }: RunState, { requestedAt }: Pick<Observation<unknown>, 'requestedAt'>) =>
-  (statement: string | null, known: string | null | undefined, found: string | null): string | null | undefined => {
-    if (statement === null || known !== undefined) return known;
-    return statedAt !== null && requestedAt.mono - statedAt <= timing.statement ? found : null;
+const isTooLate = ({ memory: { statedAt } }: RunState, { receivedAt }: Pick<Read, 'receivedAt'>): boolean =>
+  statedAt === null || receivedAt - statedAt > timing.statement;
+
+type Read = Observation<MachineFacts | ClusterFacts>;
+
+/** Returns the boot to which a person's statement applies, as the first answer of the cloud names it. */
+const statedGeneration = (
+  state: RunState,
+  machine: Observation<MachineFacts>,
+): Pick<Memory, 'firstGeneration' | 'isStatementOld'> => {
+  const { firstGeneration, isStatementOld } = state.memory;
+  return state.request.vouched === null || firstGeneration !== undefined
+    ? { firstGeneration, isStatementOld }
+    : { firstGeneration: machine.value.generation, isStatementOld: isStatementOld || isTooLate(state, machine) };
+};
+
+/** Returns the fence and the boot to which a person's statement applies, as the first look at the Node shows them. */
+const statedOnNode = (
+  state: RunState,
+  cluster: Observation<ClusterFacts>,
+): Pick<Memory, 'firstFence' | 'firstBoot' | 'isStatementOld'> => {
+  const { request, memory } = state;
+  const { firstFence, firstBoot, isStatementOld } = memory;
+  const isStatement = request.accepted !== null || request.vouched !== null;
+  if (!isStatement || firstBoot !== undefined) return { firstFence, firstBoot, isStatementOld };
+  const { node } = cluster.value;
+  return {
+    firstFence: node && fenceIdOn(node),
+    firstBoot: node && node.bootID,
+    isStatementOld: isStatementOld || isTooLate(state, cluster),
   };
+};
 
 /**
  * Adds a read of the machine. The proof ends if a read says off for another generation, or does not say off. If the
@@ -74,7 +99,7 @@ export const withMachineRead = (state: RunState, machine: Observation<MachineFac
       witness: null,
       testified: [],
       markIsNew: false,
-      firstGeneration: statedIn(state, machine)(state.request.vouched, memory.firstGeneration, generation),
+      ...statedGeneration(state, machine),
     },
   };
 };
@@ -132,22 +157,19 @@ const untaintedAfter = (
 
 /** Adds a read of the cluster. The read includes everything that was done since the previous look. */
 export const withClusterRead = (state: RunState, cluster: Observation<ClusterFacts>, now: Moment): RunState => {
-  const { memory, request } = state;
-  const { node } = cluster.value;
-  const stated = statedIn(state, cluster);
+  const { memory } = state;
   return {
     ...state,
     cluster,
-    record: node?.record ?? state.record,
+    record: cluster.value.node?.record ?? state.record,
     memory: {
       ...memory,
       sinceLook: new Set(),
       failedSinceLook: new Set(),
       ...baselineLease(memory, cluster.value.lease, cluster.requestedAt, cluster.receivedAt),
       ...markSeen(memory, cluster.value),
-      firstLease: memory.firstLease === undefined ? cluster.value.lease : memory.firstLease,
-      firstFence: stated(request.accepted, memory.firstFence, node && fenceIdOn(node)),
-      firstBoot: stated(request.vouched, memory.firstBoot, node?.bootID ?? null),
+      firstLease: memory.firstLease === undefined && state.machine ? cluster.value.lease : memory.firstLease,
+      ...statedOnNode(state, cluster),
       untainted: untaintedAfter(state, cluster),
       attachments: attachmentsLeft(memory, cluster.value),
       unwanted: unwantedSince(memory, cluster.value, now),

@@ -96,10 +96,7 @@ export interface Start {
   readonly attachments?: readonly string[] | null;
   /** Steps that were taken on the machine's Node before the run. */
   readonly steps?: readonly StepReport[];
-  /**
-   * When the command with a person's statement began (monotonic ms). Without it, the statement applies to no fence and
-   * no boot that has a name.
-   */
+  /** When the command with a person's statement began (monotonic ms). Without it, the statement does not count. */
   readonly statedAt?: number | null;
 }
 
@@ -132,6 +129,7 @@ export const emptyMemory: Memory = {
   firstBoot: undefined,
   firstGeneration: undefined,
   statedAt: null,
+  isStatementOld: false,
   untainted: null,
   connectivity: null,
   ...NOT_ASKED,

@@ -119,8 +119,9 @@ export const timing = {
   /** A kubelet renews its Lease every 10 s and has 40 s to do so. */
   leaseFresh: 40_000,
   /**
-   * A person's statement applies to the fence and the boot that a run asks for at most this long after the command
-   * began. Another one may have begun since. A machine that is started needs longer until its kubelet posts its boot.
+   * A person's statement counts only if the first answers about its fence and its boot arrive at most this long after
+   * the command began. After that, another one may have begun. A machine that is started needs longer until its kubelet
+   * posts its boot.
    */
   statement: 20_000,
   /** Controllers act on a cached taint for a while after its removal (kubernetes/kubernetes#142331). */

@@ -223,13 +223,15 @@ const cloudNamesAnotherBoot = ({
   return generationDrifts !== true || firstLease !== lease;
 };
 
-/** Returns whether the statement in the request of this run is about another boot than the present one. */
+/** Returns whether the statement in the request of this run may be about another boot than the present one. */
 const isVouchedForAnotherBoot = (view: View): boolean =>
-  view.request.vouched !== null && (nodeShowsAnotherBoot(view) || cloudNamesAnotherBoot(view));
+  view.request.vouched !== null &&
+  (view.memory.isStatementOld || nodeShowsAnotherBoot(view) || cloudNamesAnotherBoot(view));
 
 /**
- * Refuses a person's statement if the Node or the cloud now shows another boot than when this run began. The machine
- * may have been started since, for example while the process that runs the command was frozen.
+ * Refuses a person's statement if the Node or the cloud now shows another boot than when this run began, or if the
+ * first answer came too late to show that. The machine may have been started since, for example while the process that
+ * runs the command was frozen.
  */
 export const vouchedForAnotherBoot: Rule = (view) =>
   isVouchedForAnotherBoot(view)

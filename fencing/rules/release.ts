@@ -211,10 +211,11 @@ const endedByPerson = (view: View, { bootID }: NodeFacts, record: FenceRecord, h
 });
 
 /**
- * Returns whether the Node now has another fence than the one to which the person's statement applies. A substitute
+ * Returns whether the Node may have another fence than the one to which the person's statement applies. A substitute
  * that this run itself wrote for a lost record does not count as another fence.
  */
-const isAnotherFence = (node: NodeFacts, { memory: { firstFence }, runId }: View): boolean => {
+const isAnotherFence = (node: NodeFacts, { memory: { firstFence, isStatementOld }, runId }: View): boolean => {
+  if (isStatementOld) return true;
   const name = fenceIdOn(node);
   return firstFence !== undefined && name !== null && name !== firstFence && !name.startsWith(`${runId}.`);
 };

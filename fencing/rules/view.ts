@@ -76,20 +76,21 @@ export interface Memory {
    */
   readonly markIsNew: boolean;
   /**
-   * The fence to which a person's statement applies: the first one that this run saw. Null if that fence had no id, or
-   * if another one may have begun before the run saw it. Undefined before that.
+   * The fence to which a person's statement applies: the first one that this run saw. Null if that fence had no id.
+   * Undefined before that.
    */
   readonly firstFence: string | null | undefined;
   /**
-   * The bootID of the Node when this run first saw it, if a person vouches that the machine is off. The statement
-   * applies to that boot. Null if there is no Node, or if another boot may have begun before the run saw it. Undefined
-   * before that.
+   * The bootID of the Node when this run first saw it. A person's statement applies to that boot. Null if there is no
+   * Node. Undefined before that.
    */
   readonly firstBoot: string | null | undefined;
-  /** The same boot as the cloud first named it. Null as before, or if the cloud named none. Undefined before that. */
+  /** The same boot as the cloud first named it. Null if the cloud did not name it. Undefined before that. */
   readonly firstGeneration: string | null | undefined;
   /** When the command with a person's statement began (monotonic ms). Null without a statement. */
   readonly statedAt: number | null;
+  /** Whether the statement was so old when one of these was first seen that another fence or boot may have begun. */
+  readonly isStatementOld: boolean;
   /**
    * Since when this run has seen that our out-of-service taint is not on the Node (monotonic ms), and when it was
    * removed according to the record. Null while the taint is on the Node, and in a run that is not a release.

@@ -472,7 +472,7 @@ export const variants: readonly Variant[] = [
   edited(
     'a person’s statement that a machine is off applies to each boot that the cloud names',
     'fencing/rules/proof.ts',
-    ['(nodeShowsAnotherBoot(view) || cloudNamesAnotherBoot(view))', 'nodeShowsAnotherBoot(view)'],
+    ['nodeShowsAnotherBoot(view) || cloudNamesAnotherBoot(view)', 'nodeShowsAnotherBoot(view)'],
     'vouched',
     'act-under-word',
   ),

@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
+import { releaseFenced, releaseNamed } from '../../app/diagnose.ts';
 import { run } from '../../fencing/loop/run.ts';
-import { timing } from '../../fencing/model/policy.ts';
-import { Unavailable } from '../../fencing/model/errors.ts';
+import { defaultPolicy, timing } from '../../fencing/model/policy.ts';
+import type { Ports } from '../../fencing/loop/ports.ts';
+import type { Cluster } from '../../fencing/model/cluster.ts';
+import { PermissionDenied, Unavailable } from '../../fencing/model/errors.ts';
 import { FENCED_LABEL } from '../../kubernetes/names.ts';
 import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
@@ -61,6 +64,86 @@ it('a fence that began while the cloud did not answer stays', async () => {
   };
   const { reason } = await run(releaseOf(incident), { ...ports, cloud: { ...ports.cloud, look } });
   expect([outages, reason.code, labelOf(incident)]).toEqual([['next.1'], 'another-fence', 'next.1']);
+});
+
+it('a fence that began while the Node was being read stays', async () => {
+  const incident = stopped();
+  await fence(incident);
+  const ports = portsOver(incident.world);
+  const outages: string[] = [];
+  const clusters = ports.clusters.map((cluster) => ({
+    ...cluster,
+    look: async (...asked: Parameters<typeof cluster.look>) => {
+      if (outages.length === 0) {
+        await stopsAgain(incident);
+        outages.push(labelOf(incident) ?? '');
+      }
+      return cluster.look(...asked);
+    },
+  }));
+  const { reason } = await run(releaseOf(incident), { ...ports, clusters });
+  expect([outages, reason.code, labelOf(incident)]).toEqual([['next.1'], 'another-fence', 'next.1']);
+});
+
+/** A command of the CLI, or of a function, in which somebody names the Node. */
+const commandOver = (incident: Incident, change: Partial<Cluster>, look?: Ports['cloud']['look']) => {
+  const ports = portsOver(incident.world);
+  const cloud = { ...ports.cloud, ...(look && { look }) };
+  const nothing = () => Promise.reject(new Error('not asked'));
+  return {
+    ports: { ...ports, cloud },
+    policy: defaultPolicy,
+    deadline: incident.world.now() + 60 * MINUTE_MS,
+    newRunId: () => 'release',
+    openedCloud: { viewDisks: nothing, driverFaultOf: () => null },
+    openClusters: ports.clusters.map((cluster) => ({ cluster: { ...cluster, ...change }, diagnosis: nothing })),
+  };
+};
+
+it('a fence that began while the command searched for its Node stays', async () => {
+  const incident = stopped();
+  await fence(incident);
+  const identify: Cluster['identify'] = async (...asked) => {
+    const found = await portsOver(incident.world).clusters[0]?.identify(...asked);
+    await stopsAgain(incident);
+    return found ?? null;
+  };
+  const statement = { says: 'checked the console', at: incident.world.now() };
+  const named = incident.scene.nodeOf(incident.scene.holder);
+  const { reason } = await releaseNamed(named, statement, commandOver(incident, { identify }));
+  expect([reason.code, labelOf(incident)]).toEqual(['another-fence', 'next.1']);
+});
+
+it('a fence that began during the first of two runs stays', async () => {
+  const incident = stopped();
+  await fence(incident);
+  let looks = 0;
+  const look: Ports['cloud']['look'] = async (...asked) => {
+    looks += 1;
+    if (looks === 1) await stopsAgain(incident);
+    return portsOver(incident.world).cloud.look(...asked);
+  };
+  const statement = { says: 'checked the console', at: incident.world.now() };
+  const fenced = {
+    cluster: 'sandbox',
+    node: incident.scene.nodeOf(incident.scene.holder),
+    machine: 'i-0fffffffffffffff1',
+  };
+  const { reason } = await releaseFenced(fenced, statement, commandOver(incident, {}, look));
+  expect([looks > 1, reason.code, labelOf(incident)]).toEqual([true, 'another-fence', 'next.1']);
+});
+
+it('a command ends at once if the cloud denies its read', async () => {
+  const incident = stopped();
+  await fence(incident);
+  const ports = portsOver(incident.world);
+  let asked = 0;
+  const look = async () => {
+    asked += 1;
+    throw new PermissionDenied('ec2:DescribeInstances was denied');
+  };
+  const { outcome } = await run(releaseOf(incident), { ...ports, cloud: { ...ports.cloud, look } });
+  expect([outcome, asked]).toEqual(['failed', 1]);
 });
 
 it('no other run goes on with a parked fence that a person is ending, even if a pod comes to its Node', async () => {

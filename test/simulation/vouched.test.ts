@@ -6,6 +6,9 @@ import { change, defaultStop, stopByUser } from '../../sandbox/ec2/instances.ts'
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { stage, startMachine, UNTIL_STOPPED_MS, type Incident } from './incidents.ts';
 import { portsOver } from './ports.ts';
+import { run } from '../../fencing/loop/run.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { thaw, walk } from './walk.ts';
 
 /** A person vouches that a hibernated machine stays off, in a process that is frozen while the machine resumes. */
@@ -47,4 +50,31 @@ it('nothing is deleted once the machine has resumed, although it is hibernated a
     await thaw({ ...known, deadline: world.now() + MINUTE_MS }, world);
     expect(deletionsSince(world, since), `frozen before ${command.do}`).toEqual([]);
   }
+});
+
+const deleteNode = ({ world, scene }: Incident): void => {
+  const node = getObject(world, 'nodes', scene.nodeOf(scene.holder));
+  if (node) writerAs(world, 'a-person').remove('nodes', node);
+  world.advance(50);
+};
+
+it('nothing is freed if it resumed while the cloud was being asked, and its Node is gone', async () => {
+  const incident = stage(1);
+  const { world, scene } = incident;
+  hibernate(world, scene.holder);
+  deleteNode(incident);
+  const start = vouchedFence(incident);
+  const ports = portsOver(world);
+  let looks = 0;
+  const look: typeof ports.cloud.look = async (...asked) => {
+    looks += 1;
+    if (looks > 1) return ports.cloud.look(...asked);
+    startMachine(world, scene.holder);
+    world.advance(2 * MINUTE_MS);
+    hibernate(world, scene.holder);
+    deleteNode(incident);
+    return ports.cloud.look(...asked);
+  };
+  const { reason, steps } = await run(start, { ...ports, cloud: { ...ports.cloud, look } });
+  expect([reason.code, steps]).toEqual(['another-boot', []]);
 });

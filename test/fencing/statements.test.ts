@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import { nextCommand } from '../../fencing/loop/next-command.ts';
+import { withClusterRead, withMachineRead } from '../../fencing/loop/reads.ts';
+import { reduce } from '../../fencing/loop/reduce.ts';
+import { type RunState, startRun, viewOf } from '../../fencing/loop/state.ts';
+import type { NodeFacts } from '../../fencing/model/cluster-facts.ts';
+import type { MachineFacts } from '../../fencing/model/machine.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { cluster, machine, marked, node, NOW, view } from './view-builder.ts';
+import { said } from './said.ts';
+
+/** A person's statement is about the fence and the boot that stood when their command began. */
+
+const at = (mono: number) => ({ wall: NOW + mono, mono });
+const { identityRules } = view();
+
+const begun = (
+  request: { readonly accepted: string } | { readonly vouched: string },
+  statedAt: number | null = 0,
+): RunState =>
+  startRun({
+    request: {
+      machine: 'm-1',
+      intent: 'accepted' in request ? 'release' : 'fence',
+      accepted: null,
+      vouched: null,
+      ...request,
+    },
+    policy: { ...defaultPolicy, vouching: 'accepted' },
+    identityRules,
+    runId: 'run',
+    deadline: 600_000,
+    location: { cluster: 'a', node: 'node-a' },
+    statedAt,
+  });
+
+/** The run after both reads, whose answers arrived at these times (ms). */
+const after = (
+  state: RunState,
+  facts: Partial<MachineFacts>,
+  shown: NodeFacts | null,
+  [machineAt, nodeAt]: readonly [number, number],
+): RunState => {
+  const known = withMachineRead(
+    state,
+    { value: machine(facts), requestedAt: at(0), receivedAt: machineAt },
+    at(machineAt),
+  );
+  const seen = { value: cluster({ node: shown, lease: null }), requestedAt: at(0), receivedAt: nodeAt };
+  return withClusterRead(known, seen, at(nodeAt));
+};
+
+const decided = (...[state, facts, shown, [machineAt, nodeAt]]: Parameters<typeof after>): string => {
+  const seen = viewOf(after(state, facts, shown, [machineAt, nodeAt]), at(Math.max(machineAt, nodeAt)));
+  return seen ? said(seen) : 'no view';
+};
+
+describe('a statement that a machine is off', () => {
+  const vouching = begun({ vouched: 'pulled the plug' });
+  const cases: readonly [string, Partial<MachineFacts>, NodeFacts | null][] = [
+    ['with its Node', { power: 'suspended' }, node()],
+    ['whose Node is gone', { power: 'suspended' }, null],
+    ['whose Node is gone, and whose generation drifts', { power: 'suspended', generationDrifts: true }, null],
+    ['whose Node is gone, and whose boot the cloud does not name', { power: 'unknown', generation: null }, null],
+    [
+      'of which neither the Node nor the cloud names a boot',
+      { power: 'unknown', generation: null },
+      node({ bootID: '' }),
+    ],
+  ];
+
+  it.each(cases)('is refused if the cloud first answers more than 20 s later: %s', (_, facts, shown) => {
+    expect(decided(vouching, facts, shown, [20_001, 20_002])).toBe('refused another-boot');
+    expect(decided(vouching, facts, shown, [19_999, 20_000])).not.toContain('another-boot');
+  });
+
+  it.each(cases)('is refused if the cluster first answers more than 20 s later: %s', (_, facts, shown) => {
+    expect(decided(vouching, facts, shown, [100, 20_001])).toBe('refused another-boot');
+  });
+
+  it('does not count if nothing shows when it was made', () => {
+    expect(decided(begun({ vouched: 'x' }, null), { power: 'suspended' }, node(), [100, 100])).toBe(
+      'refused another-boot',
+    );
+  });
+
+  it('stays old, although later answers come at once', () => {
+    const old = after(vouching, { power: 'suspended' }, node(), [20_001, 20_002]);
+    expect(decided(old, { power: 'suspended' }, node(), [20_100, 20_100])).toBe('refused another-boot');
+  });
+});
+
+describe('a statement that a fence may end', () => {
+  const accepting = begun({ accepted: 'checked' });
+  const nameless = marked({}, { label: null, record: null, taintedFor: null });
+
+  it.each([
+    ['with a name', marked()],
+    ['without a name', nameless],
+  ])('is refused if the Node is first seen more than 20 s later, for a fence %s', (_, shown) => {
+    expect(decided(accepting, {}, shown, [100, 20_001])).toBe('refused another-fence');
+    expect(decided(accepting, {}, shown, [100, 20_000])).toBe('lift-out-of-service');
+  });
+
+  it('counts although the cloud first answers much later', () => {
+    expect(decided(accepting, {}, marked(), [90_000, 100])).toBe('lift-out-of-service');
+  });
+
+  it('does not wait for ever if the cloud and the cluster are slow', () => {
+    let [state, time]: [RunState, number] = [accepting, 0];
+    const asked: string[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      const command = nextCommand(state, at(time));
+      asked.push(
+        command.do === 'look' ? `${command.machine ? 'machine ' : ''}${command.cluster ? 'node' : ''}` : command.do,
+      );
+      if (command.do !== 'look') break;
+      const [sent, machineTakes, nodeTakes] = [at(time), 6_000, 2_000];
+      const answer = {
+        machine: command.machine ? { value: machine(), requestedAt: sent, receivedAt: time + machineTakes } : null,
+        cluster: command.cluster
+          ? { value: cluster({ node: marked() }), requestedAt: sent, receivedAt: time + nodeTakes }
+          : null,
+      };
+      time += command.machine ? machineTakes : nodeTakes;
+      state = reduce(state, command, { to: 'look', ...answer }, at(time));
+    }
+    expect(asked).toEqual(['node', 'machine node', 'act']);
+  });
+});
