@@ -46,7 +46,7 @@ const statedGeneration = (
   const { firstGeneration, isStatementOld } = state.memory;
   return state.request.vouched === null || firstGeneration !== undefined
     ? { firstGeneration, isStatementOld }
-    : { firstGeneration: machine.value.generation, isStatementOld: isStatementOld || isTooLate(state, machine) };
+    : { firstGeneration: machine.value.generation, isStatementOld: isTooLate(state, machine) };
 };
 
 /** Returns the fence and the boot to which a person's statement applies, as the first look at the Node shows them. */

@@ -67,7 +67,7 @@ export const runAll = async (
   locationHints: ReadonlyMap<MachineId, LocationHint> = new Map(),
 ): Promise<readonly Outcome[]> => {
   const machines = [...new Set(named)];
-  const statedAt = runOptions.vouched == null ? null : ports.clock.now().mono;
+  const statedAt = ports.clock.now().mono;
   const reads = machines.length > 1 ? await readAll(machines, runOptions, ports) : NO_READS;
   const [apart, together] = [pLimit(FIRST_RUNS), pLimit(FIRST_RUNS)];
   const sharing = { ...ports, looks: createSharedLooks(ports, () => together.activeCount) };

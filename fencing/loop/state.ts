@@ -96,7 +96,7 @@ export interface Start {
   readonly attachments?: readonly string[] | null;
   /** Steps that were taken on the machine's Node before the run. */
   readonly steps?: readonly StepReport[];
-  /** When the command with a person's statement began (monotonic ms). Without it, the statement does not count. */
+  /** When the command began (monotonic ms). Without it, a person's statement does not count. */
   readonly statedAt?: number | null;
 }
 

@@ -87,7 +87,7 @@ export interface Memory {
   readonly firstBoot: string | null | undefined;
   /** The same boot as the cloud first named it. Null if the cloud did not name it. Undefined before that. */
   readonly firstGeneration: string | null | undefined;
-  /** When the command with a person's statement began (monotonic ms). Null without a statement. */
+  /** When the command began that may contain a person's statement (monotonic ms). Null if that is not known. */
   readonly statedAt: number | null;
   /** Whether the statement was so old when one of these was first seen that another fence or boot may have begun. */
   readonly isStatementOld: boolean;

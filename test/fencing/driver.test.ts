@@ -556,17 +556,19 @@ describe('runs for several machines', () => {
   it('each have the time that is left, and their own run id', async () => {
     const starts: string[] = [];
     const { ports } = quiet();
-    const observe: Ports['observe'] = (_, __, { deadline, runId, request }) =>
-      void starts.push(`${runId} ${request.machine} until ${deadline} ${request.vouched ?? 'unvouched'}`);
+    const observe: Ports['observe'] = (_, __, { deadline, runId, request, memory }) =>
+      void starts.push(
+        `${runId} ${request.machine} from ${memory.statedAt} until ${deadline} ${request.vouched ?? 'unvouched'}`,
+      );
     const first = async (change: object) => {
       starts.length = 0;
       await runAll(['m-1'], runOptions(change), { ...ports, clock: steppingClock(), observe });
       return starts[0];
     };
-    expect(await first({})).toBe('run-1 m-1 until 60000 unvouched');
-    expect(await first({ runLasts: 500 })).toBe('run-1 m-1 until 1510 unvouched');
-    expect(await first({ runLasts: 90_000 })).toBe('run-1 m-1 until 60000 unvouched');
-    expect(await first({ vouched: 'I saw it' })).toBe('run-1 m-1 until 60000 I saw it');
+    expect(await first({})).toBe('run-1 m-1 from 1010 until 60000 unvouched');
+    expect(await first({ runLasts: 500 })).toBe('run-1 m-1 from 1010 until 1520 unvouched');
+    expect(await first({ runLasts: 90_000 })).toBe('run-1 m-1 from 1010 until 60000 unvouched');
+    expect(await first({ vouched: 'I saw it' })).toBe('run-1 m-1 from 1010 until 60000 I saw it');
   });
 
   it('start in the cluster, and at the Node, where their machine was seen', async () => {
@@ -589,11 +591,11 @@ describe('runs for several machines', () => {
     const observe: Ports['observe'] = (_, __, { memory, machine: read }) =>
       void times.push([read?.requestedAt, read?.receivedAt, memory.firstOff]);
     await runAll(['m-1', 'm-2'], runOptions({ deadline: 1_500 }), { ...ports, cloud: off, observe });
-    const [requestedAt, receivedAt] = [{ wall: NOW + 1_020, mono: 1_020 }, 1_030];
+    const [requestedAt, receivedAt] = [{ wall: NOW + 1_030, mono: 1_030 }, 1_040];
     expect(times[0]).toEqual([
       requestedAt,
       receivedAt,
-      expect.objectContaining({ wall: NOW + 1_030, mono: 1_030, generation: 'boot-1' }),
+      expect.objectContaining({ wall: NOW + 1_040, mono: 1_040, generation: 'boot-1' }),
     ]);
   });
 });
