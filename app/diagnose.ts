@@ -115,6 +115,10 @@ export interface Statement {
   readonly at: number;
 }
 
+/** Returns the statement in a command that begins now, or null if the command has none. */
+export const statementOf = (says: string | null, { clock }: Pick<Ports, 'clock'>): Statement | null =>
+  says === null ? null : { says, at: clock.now().mono };
+
 /** The Node of a fence, and its machine, if the record names it. */
 type FencedNode = Pick<ExistingFence, 'cluster' | 'node' | 'machine'>;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { minLength, nonEmptyText } from '../fencing/model/foreign-text.ts';
-import { releaseNamed } from '../app/diagnose.ts';
+import { releaseNamed, statementOf } from '../app/diagnose.ts';
 import { searchPorts } from '../app/search-ports.ts';
 import { machineNamed, refuseUnknownMachine } from '../diagnosis/by-name.ts';
 import { InvalidInput } from '../fencing/model/errors.ts';
@@ -154,8 +154,12 @@ const releaseOnRequest = async (
     limit,
     () => null,
     async ({ ports, deadline, logs }) => {
-      const accepted = accept === null ? null : { says: accept, at: ports.clock.now().mono };
-      const ended = await releaseNamed(target, accepted, { ...dependencies, ports, policy, deadline });
+      const ended = await releaseNamed(target, statementOf(accept, ports), {
+        ...dependencies,
+        ports,
+        policy,
+        deadline,
+      });
       dependencies.log({
         ...outcomeLine(ended, null),
         ...dependencies.formatMeasurements(measurementsOf(ended, null)),

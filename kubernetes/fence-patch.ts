@@ -12,6 +12,7 @@ import {
   hasTaint,
   stoppingText,
   stoppingTextOf,
+  taintedFor,
   taintText,
   tombstoneText,
 } from './node-facts.ts';
@@ -52,17 +53,26 @@ const refuseIfChanged = (node: V1Node, step: FenceStep): void => {
     throw new Refused(`someone else changed the fence of Node ${target.name} after Cloudfence read it`);
 };
 
-const TESTS_NO_LABEL: ReadonlySet<FenceStep['do']> = new Set(['mark', 'lift-out-of-service', 'set-tombstone']);
+/** Returns whether our quarantine, our out-of-service taint, or the label of that taint shows a later fence. */
+const showsLaterFence = (node: V1Node, { quarantined, taintedFor: seen }: NodeTarget): boolean => {
+  const now = taintedFor(node);
+  const isNew = now !== null && (now.fence !== seen?.fence || now.boot !== seen.boot);
+  return isNew || (!quarantined && hasTaint(node, QUARANTINE.key));
+};
 
 /**
- * Verifies that nobody has set the label since the Node was read without it. The label may be the tombstone of a fence
- * that a person removed, or that of a later fence, whose taint a lift must not remove, and which a tombstone must not
- * end. A patch can test the value of a label, but not its absence.
- * @throws Refused if the label is set
+ * Verifies that nobody has fenced the Node since it was read without a fence, or without a record. A new label may be
+ * the tombstone of a fence that a person removed, or that of a later fence. A patch can test the value of a label, but
+ * not its absence. If a kubelet has removed the record of the later fence, and a person its label, the rest of that
+ * fence still shows it.
+ * @throws Refused if something of a later fence is on the Node
  */
-const refuseIfLabelled = (node: V1Node, { name, label }: NodeTarget): void => {
+const refuseIfFenced = (node: V1Node, step: FenceStep): void => {
+  const { name, label, recordText } = step.node;
   if (label === null && fencedLabel(node) !== null)
     throw new Refused(`someone else labelled Node ${name} after Cloudfence read it`);
+  if ((recordText === null || ignoresRecord(step)) && showsLaterFence(node, step.node))
+    throw new Refused(`someone else fenced Node ${name} after Cloudfence read it`);
 };
 
 export type FenceStep = Extract<
@@ -289,7 +299,7 @@ const isDone = (node: V1Node, step: FenceStep): boolean => {
 export const fencePatch = (node: V1Node, step: FenceStep): NodePatch | 'already' => {
   if (node.metadata?.uid === step.node.uid && isDone(node, step)) return 'already';
   refuseIfChanged(node, step);
-  if (TESTS_NO_LABEL.has(step.do)) refuseIfLabelled(node, step.node);
+  if (step.do !== 'note-stopping') refuseIfFenced(node, step);
   if (step.do === 'mark') refuseIfUnmarked(node, step);
   if (step.do !== 'mark' && step.do !== 'set-tombstone' && step.do !== 'note-stopping') withFence(node, step.node);
   const ended = fenceWithEndedMark(step);

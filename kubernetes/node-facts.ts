@@ -68,10 +68,10 @@ const taintedIn = (text: string): FenceInBoot | null => {
 };
 
 /**
- * Returns the fence from the value of the taint, or else from its label. The taint takes precedence, because
- * controllers act on it.
+ * Returns the fence and the boot from the value of our taint, or else from its label, or null. The taint takes
+ * precedence, because controllers act on it.
  */
-const taintedFor = (node: V1Node): FenceInBoot | null => {
+export const taintedFor = (node: V1Node): FenceInBoot | null => {
   const own = (node.spec?.taints ?? []).find(isOurs);
   return taintedIn(own?.value ?? '') ?? taintedIn(node.metadata?.labels?.[TAINT_LABEL] ?? '');
 };

@@ -11,7 +11,7 @@ import { printOutcomes, printOutcome, type Terminal, outcomeOfError } from '../a
 import { storeCommandIncidents } from '../incident-place.ts';
 import { openCloudsOf, withSession, type CommonOptions, type Session } from '../session.ts';
 import { machineNamed, type NamedMachine, listFences, refuseUnknownMachine } from '../../diagnosis/by-name.ts';
-import { releaseFenced, releaseNamed, type ReleaseTools } from '../../app/diagnose.ts';
+import { releaseFenced, releaseNamed, type ReleaseTools, statementOf } from '../../app/diagnose.ts';
 import { searchPorts } from '../../app/search-ports.ts';
 import type { Outcome } from '../../fencing/model/outcome.ts';
 import { beginsNothing } from '../../fencing/model/policy.ts';
@@ -140,7 +140,7 @@ const released = async (
   accept: string | null,
   session: Session,
 ): Promise<readonly Outcome[]> => {
-  const accepted = accept === null ? null : { says: accept, at: session.ports.clock.now().mono };
+  const accepted = statementOf(accept, session.ports);
   const tools = toolsOf(session);
   if (target !== undefined) return [await releaseNamed(target, accepted, tools)];
   const fenced = await listFences(searchPorts(tools));

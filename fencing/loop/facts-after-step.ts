@@ -75,7 +75,7 @@ const parkedNode = (node: NodeFacts, record: FenceRecord): NodeFacts => ({
 const markedNode = (node: NodeFacts, record: FenceRecord, addOutOfService: boolean): NodeFacts => ({
   ...node,
   label: record.fence,
-  taintedFor: addOutOfService || node.taints.ours ? fenceInBoot(record.fence, record, record) : null,
+  taintedFor: addOutOfService ? fenceInBoot(record.fence, record, record) : node.taints.ours ? node.taintedFor : null,
   tombstone: null,
   stopping: null,
   ...withRecord(record),

@@ -29,41 +29,36 @@ const firstSeenStopping = (
   return power === 'unknown' ? firstStopping : null;
 };
 
-/**
- * Returns whether an answer came too late for a person's statement. Between the statement and the answer, for example
- * in an outage or in a process that was frozen, another fence or boot may have begun.
- */
-const isTooLate = ({ memory: { statedAt } }: RunState, { receivedAt }: Pick<Read, 'receivedAt'>): boolean =>
-  statedAt === null || receivedAt - statedAt > timing.statement;
+type Stated = Partial<Pick<Memory, 'firstGeneration' | 'firstFence' | 'firstBoot' | 'isStatementOld'>>;
 
-type Read = Observation<MachineFacts | ClusterFacts>;
+/**
+ * Returns what a person's statement is about, and whether the answer that shows it came too late. Between the statement
+ * and the answer, for example in an outage or in a process that was frozen, another fence or boot may have begun.
+ */
+const statedAs = (
+  subject: Stated,
+  { memory: { statedAt, isStatementOld } }: RunState,
+  { receivedAt }: Pick<Observation<unknown>, 'receivedAt'>,
+): Stated => ({
+  ...subject,
+  isStatementOld: isStatementOld || statedAt === null || receivedAt - statedAt > timing.statement,
+});
 
 /** Returns the boot to which a person's statement applies, as the first answer of the cloud names it. */
-const statedGeneration = (
-  state: RunState,
-  machine: Observation<MachineFacts>,
-): Pick<Memory, 'firstGeneration' | 'isStatementOld'> => {
-  const { firstGeneration, isStatementOld } = state.memory;
-  return state.request.vouched === null || firstGeneration !== undefined
-    ? { firstGeneration, isStatementOld }
-    : { firstGeneration: machine.value.generation, isStatementOld: isTooLate(state, machine) };
-};
+const statedGeneration = (state: RunState, machine: Observation<MachineFacts>): Stated =>
+  state.request.vouched === null || state.memory.firstGeneration !== undefined
+    ? {}
+    : statedAs({ firstGeneration: machine.value.generation }, state, machine);
 
-/** Returns the fence and the boot to which a person's statement applies, as the first look at the Node shows them. */
-const statedOnNode = (
-  state: RunState,
-  cluster: Observation<ClusterFacts>,
-): Pick<Memory, 'firstFence' | 'firstBoot' | 'isStatementOld'> => {
+/** Returns the fence or the boot to which a person's statement applies, as the first look at the Node shows it. */
+const statedOnNode = (state: RunState, cluster: Observation<ClusterFacts>): Stated => {
   const { request, memory } = state;
-  const { firstFence, firstBoot, isStatementOld } = memory;
-  const isStatement = request.accepted !== null || request.vouched !== null;
-  if (!isStatement || firstBoot !== undefined) return { firstFence, firstBoot, isStatementOld };
   const { node } = cluster.value;
-  return {
-    firstFence: node && fenceIdOn(node),
-    firstBoot: node && node.bootID,
-    isStatementOld: isStatementOld || isTooLate(state, cluster),
-  };
+  if (request.accepted !== null && memory.firstFence === undefined)
+    return statedAs({ firstFence: node && fenceIdOn(node) }, state, cluster);
+  return request.vouched === null || memory.firstBoot !== undefined
+    ? {}
+    : statedAs({ firstBoot: node && node.bootID }, state, cluster);
 };
 
 /**

@@ -16,6 +16,7 @@ export const targetNode = (node: NodeFacts): NodeTarget => ({
   recordText: node.recordText,
   label: node.label,
   quarantined: node.taints.quarantine,
+  taintedFor: node.taintedFor,
 });
 
 /**

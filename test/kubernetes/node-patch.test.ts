@@ -17,6 +17,7 @@ const RECORD_PATH = '/metadata/annotations/cloudfence.dev~1fence';
 const SEAL_PATH = '/metadata/labels/cloudfence.node-restriction.kubernetes.io~1record';
 const sealOf = (sealed: FenceRecord) => Object.values(sealLabel(sealed))[0];
 const TAINT_LABEL_PATH = '/metadata/labels/cloudfence.node-restriction.kubernetes.io~1out-of-service';
+const OWN_TAINT_LABEL = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
 const LABEL_PATH = '/metadata/labels/cloudfence.node-restriction.kubernetes.io~1fenced';
 
 const node = (
@@ -38,6 +39,12 @@ const fenced = (taints: { key: string; effect: string; value?: string }[], taint
       }),
     },
   );
+
+/** The Node as a look shows it, if nothing has changed since. */
+const asRead = (one: ReturnType<typeof node>) => {
+  const { label, taints, taintedFor, recordText } = nodeFacts(one, []);
+  return { ...targetOf(meta), recordText, label, quarantined: taints.quarantine, taintedFor };
+};
 
 describe('the patch that marks', () => {
   it('tests what was seen, and then adds to it', () => {
@@ -89,9 +96,10 @@ describe('the patch that marks', () => {
 
   it('sets its own quarantine next to a taint with the same key and another effect', () => {
     const other = taint('cloudfence.dev/quarantine', 'NoExecute');
-    const patch = fencePatch(node([other], {}, {}), {
+    const standing = node([other], {}, {});
+    const patch = fencePatch(standing, {
       do: 'mark',
-      node: targetOf(meta),
+      node: asRead(standing),
       record: { ...record, outOfService: 'unsupported' },
       addOutOfService: false,
     });
@@ -122,13 +130,16 @@ describe('the patch that marks a Node on which something is already there', () =
   const mark = { do: 'mark', node: targetOf(meta), record, addOutOfService: true } as const;
 
   it('does not claim someone else’s taint because our label is next to it', () => {
-    const taintLabel = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
-    const beside = node([{ ...OUT, value: 'nodeshutdown' }], {}, { [taintLabel]: OWN_VALUE });
-    expect(() => fencePatch(beside, mark)).toThrow('got an out-of-service taint from someone else');
+    const beside = node([{ ...OUT, value: 'nodeshutdown' }], {}, { [OWN_TAINT_LABEL]: OWN_VALUE });
+    const taintedFor = { fence: 'fence-1', boot: '0000000aaaaaaa' };
+    expect(() => fencePatch(beside, { ...mark, node: { ...mark.node, taintedFor } })).toThrow(
+      'got an out-of-service taint from someone else',
+    );
   });
 
   it('does not continue without a taint that someone has removed since the read', () => {
-    const step = { ...mark, addOutOfService: false };
+    const seen = { ...mark.node, quarantined: true, taintedFor: { fence: 'fence-1', boot: '0000000aaaaaaa' } };
+    const step = { ...mark, node: seen, addOutOfService: false };
     expect(() => fencePatch(node([QUARANTINE], {}, {}), step)).toThrow('someone else removed a taint of Node n1');
     expect(fencePatch(node([QUARANTINE, { ...OUT, value: OWN_VALUE }], {}, {}), step)).not.toBe('already');
     const parked = { ...step, record: { ...record, released: '2026-11-21T10:05:00.000Z' } };
@@ -142,6 +153,25 @@ describe('the patch that marks a Node on which something is already there', () =
     const target = { ...targetOf(meta), quarantined: true };
     expect(() => fencePatch(standing, { ...mark, node: target })).toThrow('someone else removed a taint of Node n1');
     expect(JSON.stringify(fencePatch(standing, mark))).toContain(QUARANTINE.key);
+  });
+
+  it.each([
+    ['a quarantine', node([QUARANTINE], {}, {})],
+    ['our taint', node([{ ...OUT, value: OWN_VALUE }], {}, {})],
+    ['the label of our taint', node([], {}, { [OWN_TAINT_LABEL]: OWN_VALUE })],
+  ])('is not created if the Node got %s since the read, although nothing else of that fence is left', (_, since) => {
+    const again = { ...mark, addOutOfService: false };
+    for (const step of [mark, again])
+      expect(() => fencePatch(since, step)).toThrow('someone else fenced Node n1 after Cloudfence read it');
+  });
+
+  it('is not created if the label of our taint names another fence than at the read', () => {
+    const taintedFor = { fence: 'fence-0', boot: '0000000aaaaaaa' };
+    const seen = { ...mark, node: { ...mark.node, taintedFor } };
+    const left = (value: string) => node([], {}, { [OWN_TAINT_LABEL]: value });
+    expect(() => fencePatch(left(OWN_VALUE), seen)).toThrow('someone else fenced Node n1');
+    expect(() => fencePatch(left('fence-0_in_0000000bbbbbbb'), seen)).toThrow('someone else fenced Node n1');
+    expect(fencePatch(left('fence-0_in_0000000aaaaaaa'), seen)).not.toBe('already');
   });
 
   it('notes a stop only on the Node that was seen', () => {
@@ -280,9 +310,10 @@ describe('the patch that removes', () => {
 
   it('removes the label of a fence without a record, and no record', () => {
     const label = { 'cloudfence.node-restriction.kubernetes.io/fenced': 'fence-1_removed_0' };
-    const target = { ...targetOf(meta), label: 'fence-1_removed_0' };
+    const standing = node([taint(QUARANTINE.key, 'NoExecute')], {}, label);
+    const target = asRead(standing);
     expect(
-      fencePatch(node([taint(QUARANTINE.key, 'NoExecute')], {}, label), {
+      fencePatch(standing, {
         do: 'release-node',
         node: target,
         record,
@@ -352,8 +383,9 @@ describe('the patch that removes', () => {
   });
 
   it('is created if only the quarantine is left', () => {
-    const step = { do: 'release-node', node: targetOf(meta), record, tombstone: null } as const;
-    expect(JSON.stringify(fencePatch(node([QUARANTINE]), step))).toContain('/spec/taints');
+    const rest = node([QUARANTINE]);
+    const step = { do: 'release-node', node: asRead(rest), record, tombstone: null } as const;
+    expect(JSON.stringify(fencePatch(rest, step))).toContain('/spec/taints');
   });
 });
 
@@ -384,7 +416,8 @@ describe('the owner of the out-of-service taint', () => {
     ['if this patch adds the taint', [], true],
     ['if the taint is already there', [{ ...OUT, value: OWN_VALUE }], false],
   ])('is written in its value, and in a label: %s', (_, taints, addOutOfService) => {
-    const patch = fencePatch(node(taints), { do: 'mark', node: targetOf(meta), record, addOutOfService });
+    const standing = node(taints);
+    const patch = fencePatch(standing, { do: 'mark', node: asRead(standing), record, addOutOfService });
     expect(JSON.stringify(patch)).toContain('out-of-service":"fence-1_in_');
   });
 
@@ -392,9 +425,10 @@ describe('the owner of the out-of-service taint', () => {
     ['NoSchedule', { ...OUT, value: 'nodeshutdown' }],
     ['NoExecute, as Azure’s cloud controller sets it', taint(OUT.key, 'NoExecute')],
   ])('is no longer written in the label if someone else’s taint has replaced ours: %s', (_, theirs) => {
-    const patch = fencePatch(node([theirs], {}, beside), {
+    const standing = node([theirs], {}, beside);
+    const patch = fencePatch(standing, {
       do: 'mark',
-      node: { ...targetOf(meta), label: 'fence-1' },
+      node: asRead(standing),
       record,
       addOutOfService: false,
     });
@@ -404,7 +438,7 @@ describe('the owner of the out-of-service taint', () => {
 
   it('is not Cloudfence because of a label alone, once that boot is over', () => {
     const lone = node([], {}, { 'cloudfence.node-restriction.kubernetes.io/out-of-service': OWN_VALUE });
-    expect(fencePatch(lone, { do: 'set-tombstone', node: targetOf(meta), tombstone: null })).toContainEqual({
+    expect(fencePatch(lone, { do: 'set-tombstone', node: asRead(lone), tombstone: null })).toContainEqual({
       op: 'remove',
       path: TAINT_LABEL_PATH,
     });
@@ -442,7 +476,7 @@ describe('a patch of a Node whose record is not the one that was read', () => {
   });
 
   it('is not created for a lift that writes the record', () => {
-    const target = { ...targetOf(meta, text), recordText: 'another' };
+    const target = { ...asRead(marked), recordText: 'another' };
     const lift = { do: 'lift-out-of-service', node: target, record: lifted } as const;
     expect(() => fencePatch(marked, lift)).toThrow('changed the fence of Node');
     expect(fencePatch(marked, { ...lift, record: null })).toContainEqual({ op: 'remove', path: '/spec/taints/0' });

@@ -269,3 +269,9 @@ test.each([2_000_193_691, 2_000_474_256])(
 test('a pod that tolerates our taint stays on the next machine of its Node name (seed 2000411506)', async () => {
   expect(failureOf(await play(takenOverPlanFor(2_000_411_506)))).toBeNull();
 });
+
+// A run read a Node without a fence. Another run fenced the Node, a kubelet removed the record, and a person removed our
+// taint and the label of the fence. Then the mark of the first run took effect.
+test('a mark does not replace a fence that a person has just removed (seed 2300051072)', async () => {
+  expect(failureOf(await play(takenOverPlanFor(2_300_051_072)))).toBeNull();
+});

@@ -2,7 +2,7 @@ import { brokenSeal, sealLabel } from '../../../kubernetes/record-seal.ts';
 import { expect, it } from 'vitest';
 import { ProofExpired, Refused } from '../../../fencing/model/errors.ts';
 import type { FenceRecord } from '../../../fencing/model/record.ts';
-import type { ClusterStep } from '../../../fencing/model/steps.ts';
+import type { ClusterStep, NodeTarget } from '../../../fencing/model/steps.ts';
 import type { Meta, ClusterHarness } from './harness.ts';
 import { expired } from '../../permits.ts';
 import { NODES, queryFor, fresh, granted, makeNode, recordFor, targetOf, unhurried } from './harness.ts';
@@ -168,13 +168,13 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
   });
 
   it('lifts its out-of-service taint even if the record is lost, and writes no record', async () => {
-    const { node, record, text } = await marked();
+    const { node, text } = await marked();
     await harness().admin('PATCH', `${NODES}/${node.name}`, {
       metadata: { annotations: { 'cloudfence.dev/fence': '{' } },
     });
     const step: ClusterStep = {
       do: 'lift-out-of-service',
-      node: { ...targetOf(node, text), recordText: '{', label: record.fence },
+      node: { ...targetOf(node, text), recordText: '{' },
       record: null,
     };
     expect([await apply(step), await apply(step)]).toEqual(['done', 'already']);
@@ -183,10 +183,10 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
   });
 
   it('lifts its out-of-service taint even if its record changes again and again', async () => {
-    const { node, record } = await marked();
+    const { node, text } = await marked();
     const step: ClusterStep = {
       do: 'lift-out-of-service',
-      node: { ...targetOf(node, 'as it was read'), label: record.fence },
+      node: { ...targetOf(node, text), recordText: 'as it was read' },
       record: null,
     };
     expect(await apply(step)).toBe('done');
@@ -240,6 +240,21 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     await expect(apply(step)).rejects.toThrow(`someone else labelled Node ${node.name}`);
     expect(await taints(node)).toEqual([OURS, QUARANTINE]);
     expect((await read(node)).metadata.labels?.[LABEL]).toBe(record.fence);
+  });
+
+  it.each<[string, (node: NodeTarget, record: FenceRecord) => ClusterStep]>([
+    ['a mark', (node, record) => mark(node, { ...record, fence: 'fence-2' })],
+    ['the end of a release', (node, record) => ({ do: 'release-node', node, record, tombstone: null })],
+    ['a lift', (node) => ({ do: 'lift-out-of-service', node, record: null })],
+    ['a tombstone', (node) => ({ do: 'set-tombstone', node, tombstone: { fence: 'fence-0', boot: '0123456789abcd' } })],
+  ])('refuses %s if only taints show that another fence began after the read', async (_, stepFor) => {
+    const { node, record } = await marked();
+    await harness().admin('PATCH', `${NODES}/${node.name}`, {
+      metadata: { annotations: { 'cloudfence.dev/fence': null }, labels: { [LABEL]: null } },
+    });
+    await expect(apply(stepFor(targetOf(node), record))).rejects.toThrow(`someone else fenced Node ${node.name}`);
+    expect(await taints(node)).toEqual([OURS, QUARANTINE]);
+    expect((await read(node)).metadata.labels).toHaveProperty([TAINT_LABEL]);
   });
 
   it('does not write a tombstone over the label of a later fence', async () => {

@@ -1,5 +1,6 @@
 import type { Cluster, NodeQuery } from '../../../fencing/model/cluster.ts';
 import { parseRecord, type FenceRecord } from '../../../fencing/model/record.ts';
+import { fenceInBoot } from '../../../fencing/model/cluster-facts.ts';
 import type { NodeTarget } from '../../../fencing/model/steps.ts';
 
 export interface ApiResponse {
@@ -145,15 +146,20 @@ export const recordFor = (node: Meta, machine: string, traits: Partial<FenceReco
   ...traits,
 });
 
-export const targetOf = (node: Meta, recordText: string | null = null): NodeTarget => ({
-  name: node.name,
-  uid: node.uid,
-  bootID: 'boot-1',
-  resourceVersion: node.resourceVersion,
-  recordText,
-  label: recordText === null ? null : recordFor(node, '', parseRecord(recordText) ?? {}).fence,
-  quarantined: recordText !== null,
-});
+/** The Node as a run sees it without a fence, or with the fence of this record. */
+export const targetOf = (node: Meta, recordText: string | null = null): NodeTarget => {
+  const record = recordText === null ? null : recordFor(node, '', parseRecord(recordText) ?? {});
+  return {
+    name: node.name,
+    uid: node.uid,
+    bootID: 'boot-1',
+    resourceVersion: node.resourceVersion,
+    recordText,
+    label: record && record.fence,
+    quarantined: record !== null,
+    taintedFor: record?.outOfService === 'ours' ? fenceInBoot(record.fence, record, record) : null,
+  };
+};
 
 export const unhurried = (): AbortSignal => new AbortController().signal;
 export { granted } from '../../permits.ts';
