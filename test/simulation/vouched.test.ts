@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
+import { run } from '../../fencing/loop/run.ts';
 import { startRun } from '../../fencing/loop/state.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { AwsWorld } from '../../sandbox/aws-sandbox.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
+import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { change, defaultStop, stopByUser } from '../../sandbox/ec2/instances.ts';
 import { instanceIn } from '../../sandbox/ec2/state.ts';
 import { stage, startMachine, UNTIL_STOPPED_MS, type Incident } from './incidents.ts';
 import { portsOver } from './ports.ts';
-import { run } from '../../fencing/loop/run.ts';
-import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
-import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { thaw, walk } from './walk.ts';
 
 /** A person vouches that a hibernated machine stays off, in a process that is frozen while the machine resumes. */
