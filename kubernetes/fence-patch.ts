@@ -10,20 +10,21 @@ import {
   hasFenceTraces,
   hasOwnTaint,
   hasTaint,
+  recordOn,
   stoppingText,
   stoppingTextOf,
-  taintedFor,
   taintText,
   tombstoneText,
 } from './node-facts.ts';
-import { brokenSeal, isForged, isSealed, sealLabel } from './record-seal.ts';
+import { brokenSeal, isSealed, sealLabel, sealOn } from './record-seal.ts';
 import {
   type NodePatch,
   type TaintOf,
   uidPrecondition,
   bootPrecondition,
   labelPrecondition,
-  recordPrecondition,
+  recordPreconditions,
+  sealPrecondition,
   putRecordOps,
   type Labels,
   putLabelOps,
@@ -53,25 +54,29 @@ const refuseIfChanged = (node: V1Node, step: FenceStep): void => {
     throw new Refused(`someone else changed the fence of Node ${target.name} after Cloudfence read it`);
 };
 
-/** Returns whether our quarantine, our out-of-service taint, or the label of that taint shows a later fence. */
-const showsLaterFence = (node: V1Node, { quarantined, taintedFor: seen }: NodeTarget): boolean => {
-  const now = taintedFor(node);
-  const isNew = now !== null && (now.fence !== seen?.fence || now.boot !== seen.boot);
-  return isNew || (!quarantined && hasTaint(node, QUARANTINE.key));
+/**
+ * Verifies that no other record has been written since the read. Each record has another seal, and no kubelet can write
+ * a seal. So the seal shows another record, even if a kubelet has replaced that record with the one that was read. A
+ * step that ignores the record only compares a seal that had no record at the read.
+ * @throws Refused if the Node has another seal
+ */
+const refuseIfResealed = (node: V1Node, step: FenceStep): void => {
+  const { name, unmatchedSeal: seen } = step.node;
+  const now = ignoresRecord(step) ? seen && sealOn(node) : recordOn(node).unmatchedSeal;
+  if (now !== seen) throw new Refused(`someone else wrote another record on Node ${name} after Cloudfence read it`);
 };
 
 /**
- * Verifies that nobody has fenced the Node since it was read without a fence, or without a record. A new label may be
- * the tombstone of a fence that a person removed, or that of a later fence. A patch can test the value of a label, but
- * not its absence. If a kubelet has removed the record of the later fence, and a person its label, the rest of that
- * fence still shows it.
+ * Verifies that nobody has fenced the Node since it was read without a label, or without a quarantine. A new label may
+ * be the tombstone of a fence that a person removed, or that of a later fence. A patch can test the value of a label,
+ * but not its absence. Without its labels, a later fence still has its quarantine.
  * @throws Refused if something of a later fence is on the Node
  */
 const refuseIfFenced = (node: V1Node, step: FenceStep): void => {
-  const { name, label, recordText } = step.node;
+  const { name, label, quarantined } = step.node;
   if (label === null && fencedLabel(node) !== null)
     throw new Refused(`someone else labelled Node ${name} after Cloudfence read it`);
-  if ((recordText === null || ignoresRecord(step)) && showsLaterFence(node, step.node))
+  if (!quarantined && hasTaint(node, QUARANTINE.key))
     throw new Refused(`someone else fenced Node ${name} after Cloudfence read it`);
 };
 
@@ -84,7 +89,7 @@ type StepTo<Do extends FenceStep['do']> = Extract<FenceStep, { readonly do: Do }
 const testsOfTarget = (node: V1Node, target: NodeTarget): NodePatch => [
   uidPrecondition(target),
   ...labelPrecondition(target),
-  recordPrecondition(node, target),
+  ...recordPreconditions(node, target),
 ];
 
 /** Returns Cloudfence's out-of-service taint. Its value shows that Cloudfence set it. */
@@ -182,7 +187,7 @@ const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): Node
  */
 const liftPatch = (node: V1Node, { node: target, record }: StepTo<'lift-out-of-service'>): NodePatch =>
   record === null
-    ? [uidPrecondition(target), ...labelPrecondition(target), ...withoutOwnTaint(node)]
+    ? [uidPrecondition(target), ...labelPrecondition(target), ...sealPrecondition(target), ...withoutOwnTaint(node)]
     : [...testsOfTarget(node, target), ...withoutOwnTaint(node), ...putSealedRecord(node, record)];
 
 /**
@@ -264,7 +269,7 @@ const withoutLostRecord = (node: V1Node, tombstone: Tombstone | null): NodePatch
   const text = fenceAnnotation(node);
   if (text === null) return removeLabelOps(node, [SEAL_LABEL]);
   const isLast = tombstone === null && !hasTaint(node, QUARANTINE.key) && !hasOwnTaint(node);
-  return isLast && isForged(node, parseRecord(text)) ? [removeRecordOps, ...removeLabelOps(node, [SEAL_LABEL])] : [];
+  return isLast && recordOn(node).isForged ? [removeRecordOps, ...removeLabelOps(node, [SEAL_LABEL])] : [];
 };
 
 /** Returns whether the label of Cloudfence's out-of-service taint is set without the taint. */
@@ -299,7 +304,10 @@ const isDone = (node: V1Node, step: FenceStep): boolean => {
 export const fencePatch = (node: V1Node, step: FenceStep): NodePatch | 'already' => {
   if (node.metadata?.uid === step.node.uid && isDone(node, step)) return 'already';
   refuseIfChanged(node, step);
-  if (step.do !== 'note-stopping') refuseIfFenced(node, step);
+  if (step.do !== 'note-stopping') {
+    refuseIfResealed(node, step);
+    refuseIfFenced(node, step);
+  }
   if (step.do === 'mark') refuseIfUnmarked(node, step);
   if (step.do !== 'mark' && step.do !== 'set-tombstone' && step.do !== 'note-stopping') withFence(node, step.node);
   const ended = fenceWithEndedMark(step);

@@ -19,7 +19,7 @@ import {
   ZONE_LABEL,
 } from './names.ts';
 import { optOutsOfNode } from './node.ts';
-import { isForged } from './record-seal.ts';
+import { unmatchedSeal } from './record-seal.ts';
 
 /**
  * What a Node says about its fence: taints, labels, and the record. The parts that a kubelet cannot write show whether
@@ -71,7 +71,7 @@ const taintedIn = (text: string): FenceInBoot | null => {
  * Returns the fence and the boot from the value of our taint, or else from its label, or null. The taint takes
  * precedence, because controllers act on it.
  */
-export const taintedFor = (node: V1Node): FenceInBoot | null => {
+const taintedFor = (node: V1Node): FenceInBoot | null => {
   const own = (node.spec?.taints ?? []).find(isOurs);
   return taintedIn(own?.value ?? '') ?? taintedIn(node.metadata?.labels?.[TAINT_LABEL] ?? '');
 };
@@ -145,14 +145,21 @@ const recordIn = (text: string, { metadata }: V1Node): FenceRecord | null => {
   return record && { ...record, node: metadata?.name ?? '' };
 };
 
-const fenceOf = (
-  node: V1Node,
-): Pick<
-  NodeFacts,
-  'taints' | 'label' | 'taintedFor' | 'tombstone' | 'stopping' | 'recordText' | 'isForged' | 'record' | 'strayRecord'
-> => {
+type RecordOnNode = Pick<NodeFacts, 'recordText' | 'isForged' | 'unmatchedSeal' | 'record'>;
+
+/** Returns the record that is written on the Node, whoever wrote it. */
+export const recordOn = (node: V1Node): RecordOnNode => {
   const recordText = fenceAnnotation(node);
   const record = recordText === null ? null : recordIn(recordText, node);
+  const seal = unmatchedSeal(node, record);
+  const isForged = recordText !== null && seal !== null;
+  return { recordText, isForged, unmatchedSeal: seal, record };
+};
+
+const fenceOf = (
+  node: V1Node,
+): RecordOnNode & Pick<NodeFacts, 'taints' | 'label' | 'taintedFor' | 'tombstone' | 'stopping' | 'strayRecord'> => {
+  const { record, ...onNode } = recordOn(node);
   const label = fencedLabel(node);
   const taints = {
     outOfService: hasTaint(node, OUT_OF_SERVICE.key),
@@ -162,7 +169,6 @@ const fenceOf = (
   const tombstone = tombstoneIn(label);
   const isOurRecord = hasOwnLabelOrTaint({ label, taints });
   const fence = tombstone?.fence ?? label;
-  const forged = recordText !== null && isForged(node, record);
   const isOfThisFence = fence === null || record?.fence === fence;
   return {
     taints,
@@ -170,9 +176,8 @@ const fenceOf = (
     taintedFor: taintedFor(node),
     tombstone,
     stopping: stoppingIn(stoppingTextOf(node)),
-    recordText,
-    isForged: forged,
-    record: isOurRecord && isOfThisFence && !forged ? record : null,
+    ...onNode,
+    record: isOurRecord && isOfThisFence && !onNode.isForged ? record : null,
     strayRecord: isOurRecord ? null : record,
   };
 };

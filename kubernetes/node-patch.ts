@@ -1,7 +1,8 @@
 import type { V1Node, V1Taint } from '@kubernetes/client-node/dist/gen/index.js';
 import { type FenceRecord, serializeRecord } from '../fencing/model/record.ts';
 import type { NodeTarget } from '../fencing/model/steps.ts';
-import { FENCED_LABEL, RECORD_ANNOTATION } from './names.ts';
+import { FENCED_LABEL, RECORD_ANNOTATION, SEAL_LABEL } from './names.ts';
+import { sealOn } from './record-seal.ts';
 
 /** The operations of a patch of a Node: its preconditions, and the changes of its record, labels, and taints. */
 
@@ -31,12 +32,24 @@ export const bootPrecondition = ({ bootID }: NodeTarget): Operation => test('/st
 export const labelPrecondition = ({ label }: NodeTarget): NodePatch =>
   label === null ? [] : [test(pointer('metadata', 'labels', FENCED_LABEL), label)];
 
+const testSeal = (seal: string): Operation => test(pointer('metadata', 'labels', SEAL_LABEL), seal);
+
+/** Tests the seal whose record was missing or changed when the Node was read. */
+export const sealPrecondition = ({ unmatchedSeal }: NodeTarget): NodePatch =>
+  unmatchedSeal === null ? [] : [testSeal(unmatchedSeal)];
+
 /**
- * Tests that the record has not changed since it was read. If there was no record, tests that the Node has not been
- * changed at all since then.
+ * Tests that the record and its seal have not changed since they were read. If one of them was missing, tests that the
+ * Node has not been changed at all since then, because a patch cannot test that something is missing.
  */
-export const recordPrecondition = (node: V1Node, { recordText }: NodeTarget): Operation =>
-  recordText === null ? testResourceVersion(node) : test(RECORD_PATH, recordText);
+export const recordPreconditions = (node: V1Node, { recordText }: NodeTarget): NodePatch => {
+  const seal = sealOn(node);
+  const isMissing = recordText === null || seal === null;
+  return [
+    ...(recordText === null ? [] : [test(RECORD_PATH, recordText)]),
+    isMissing ? testResourceVersion(node) : testSeal(seal),
+  ];
+};
 
 const testResourceVersion = ({ metadata }: V1Node): Operation =>
   test('/metadata/resourceVersion', metadata?.resourceVersion ?? '');

@@ -48,16 +48,17 @@ export const sealLabel = (record: FenceRecord): Readonly<Record<string, string>>
 /** A seal that no record matches. So the record on the Node counts as removed. */
 export const brokenSeal: Readonly<Record<string, string>> = { [SEAL_LABEL]: 'broken' };
 
-const sealOn = ({ metadata }: Pick<V1Node, 'metadata'>): string | null => metadata?.labels?.[SEAL_LABEL] ?? null;
+export const sealOn = ({ metadata }: Pick<V1Node, 'metadata'>): string | null => metadata?.labels?.[SEAL_LABEL] ?? null;
 
 /** Returns whether the Node has the seal of this record. */
 export const isSealed = (node: V1Node, record: FenceRecord): boolean => sealOn(node) === sealOf(record);
 
 /**
- * Returns whether someone else has changed the record of a fence. `record` is the parsed annotation, or null if it is
- * unreadable. A record without a seal is of an earlier version of Cloudfence: a kubelet cannot remove the seal.
+ * Returns the Node's seal if it is not that of this record, or null. Then someone else has changed or removed the
+ * record of a fence. `record` is the parsed annotation, or null if it is missing or unreadable. A record without a seal
+ * is of an earlier version of Cloudfence: a kubelet cannot remove the seal.
  */
-export const isForged = (node: V1Node, record: FenceRecord | null): boolean => {
+export const unmatchedSeal = (node: Pick<V1Node, 'metadata'>, record: FenceRecord | null): string | null => {
   const seal = sealOn(node);
-  return seal !== null && (record === null || seal !== digestOf(record));
+  return record !== null && seal === digestOf(record) ? null : seal;
 };

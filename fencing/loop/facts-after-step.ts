@@ -58,10 +58,11 @@ const withTombstone = (node: NodeFacts, tombstone: Tombstone | null): NodeFacts 
   taintedFor: node.taints.ours ? node.taintedFor : null,
 });
 
-const withRecord = (record: FenceRecord): Pick<NodeFacts, 'record' | 'recordText' | 'isForged'> => ({
+const withRecord = (record: FenceRecord): Pick<NodeFacts, 'record' | 'recordText' | 'isForged' | 'unmatchedSeal'> => ({
   record,
   recordText: serializeRecord(record),
   isForged: false,
+  unmatchedSeal: null,
 });
 
 const parkedNode = (node: NodeFacts, record: FenceRecord): NodeFacts => ({

@@ -55,6 +55,11 @@ export interface NodeFacts {
   /** Someone else, such as a kubelet, has changed the annotation. It then counts as removed. */
   readonly isForged: boolean;
   /**
+   * The seal of a record that is not on the Node any more, because someone removed or changed it. Null if the seal is
+   * that of the present record, and if there is none. No kubelet can write a seal.
+   */
+  readonly unmatchedSeal: string | null;
+  /**
    * The fence's record. Null if it cannot be read, if it is forged, or if the Node has nothing else of Cloudfence
    * (`hasOwnLabelOrTaint`).
    */

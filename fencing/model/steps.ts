@@ -1,5 +1,5 @@
 import type { DiskId, MachineTarget } from './machine.ts';
-import type { FenceInBoot, FirstStopping, NodeFacts, Tombstone } from './cluster-facts.ts';
+import type { FirstStopping, NodeFacts, Tombstone } from './cluster-facts.ts';
 import type { FenceRecord } from './record.ts';
 
 /** All writes of Cloudfence. Each step is one call. It is idempotent, and contains its preconditions. */
@@ -16,8 +16,8 @@ export interface NodeTarget {
   readonly label: string | null;
   /** Whether the Node was in quarantine when it was read. A mark must not restore what someone has removed since. */
   readonly quarantined: boolean;
-  /** The fence and the boot for which our out-of-service taint was set when the Node was read (`NodeFacts`). */
-  readonly taintedFor: FenceInBoot | null;
+  /** `NodeFacts.unmatchedSeal` as it was read. A change shows another record, whatever a kubelet restores. */
+  readonly unmatchedSeal: string | null;
 }
 
 export interface PodTarget {

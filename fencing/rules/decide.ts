@@ -1,6 +1,6 @@
 import { deleteLingeringAttachment, detachDisk, nudgeAttacher } from './volumes.ts';
 import { failIfDeclined, deleteNode, endFenced, parkNode, retireTaint } from './finish.ts';
-import { waitForAttachments, waitForDisks, waitForNudge, waitForPods } from './waits.ts';
+import { secondReadPending, waitForAttachments, waitForDisks, waitForNudge, waitForPods } from './waits.ts';
 import { capReached, delayedByPolicy, mayBegin, nothingToFree, paused } from './guards.ts';
 import { ambiguousIdentity, doubtfulIdentity, doubtfulRecord } from './identity.ts';
 import { kubeletNotSilent, leaseContradicts, leaseLooksLate } from './lease.ts';
@@ -11,7 +11,6 @@ import {
   doubtfulPower,
   generationUnknown,
   missingNeedsWitness,
-  secondReadPending,
   scopeNotServed,
   unexplainedDisk,
   inUseAfterTermination,

@@ -15,8 +15,8 @@ export const targetNode = (node: NodeFacts): NodeTarget => ({
   resourceVersion: node.resourceVersion,
   recordText: node.recordText,
   label: node.label,
+  unmatchedSeal: node.unmatchedSeal,
   quarantined: node.taints.quarantine,
-  taintedFor: node.taintedFor,
 });
 
 /**

@@ -176,19 +176,6 @@ export const unexplainedDisk: Rule = ({ machine, cluster, memory, identityRules 
 };
 
 /**
- * Waits for a second read if one read is not sufficient. Some clouds briefly report "stopped" while a machine starts,
- * so two reads must agree. The time between them counts from the first answer to the second request. If the process
- * was frozen while the second answer was on its way, the run reads the machine once more.
- */
-export const secondReadPending: Rule = ({ machine, machineRequestedAt, memory: { firstOff }, now }) => {
-  if (machine.power !== 'off-if-repeated' || !firstOff) return null;
-  const reason = because('second-read', 'this state is a proof only if a second read confirms it');
-  const left = timing.secondRead - (now.mono - firstOff.mono);
-  if (left > 0) return wait(left, reason);
-  return machineRequestedAt - firstOff.mono < timing.secondRead ? { do: 'reread', because: reason } : null;
-};
-
-/**
  * Refuses a proof without a boot generation, because it could not be distinguished from a proof about the next boot.
  */
 export const generationUnknown: Rule = (view) =>

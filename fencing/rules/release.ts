@@ -16,7 +16,7 @@ import { timing } from '../model/policy.ts';
 import { because, type Reason } from '../model/reason.ts';
 import { type Step, stepKey } from '../model/steps.ts';
 import { type Decision, refuse, released, type Rule, takeStep, type View, wait } from './view.ts';
-import { pollDelay } from './waits.ts';
+import { pollDelay, secondReadPending } from './waits.ts';
 import { acceptCommand, namesOnlyThisMachine, proveIdentity } from './identity.ts';
 import { newRecord, presentGeneration, targetNode } from './mark.ts';
 import { podsUsing } from './pods.ts';
@@ -224,7 +224,8 @@ const isAnotherFence = (node: NodeFacts, { memory: { firstFence, isStatementOld 
  * Releases the fence, or removes the rest of it, because a person has checked the machine and vouches for it. The
  * statement applies to one fence only: if another one may have begun since, it stays. This needs no proof and no
  * identity source. The Node is not fenced again in the boot that it shows, unless the cloud says that the boot that was
- * fenced has ended.
+ * fenced has ended. If the state may also be that of a machine that starts, a second read shows to which boot the
+ * statement applies.
  */
 export const acceptedByPerson: Rule = (view) => {
   const { node } = view.cluster;
@@ -234,10 +235,11 @@ export const acceptedByPerson: Rule = (view) => {
     return refuse(
       because(
         'another-fence',
-        `another fence may have begun on ${node.name} since this command began: check the machine again, then run ` +
-          `${acceptCommand(node)} to end that fence`,
+        `another fence may have begun on ${node.name}: check the machine again, then run ${acceptCommand(node)}`,
       ),
     );
+  const pending = secondReadPending(view);
+  if (pending) return pending;
   const kept = node.record ?? node.strayRecord;
   const record = kept ?? reconstructed(view, node);
   const hasEnded = hasFencedBootEnded(view, kept);

@@ -54,6 +54,19 @@ const affordable = (view: View, callsPerSecond: number): number =>
 const lookDelay = (view: View): number =>
   Math.min(Math.max(timing.pollLongest, affordable(view, CALLS_PER_SECOND)), growing(view.memory));
 
+/**
+ * Waits for a second read if one read is not sufficient. Some clouds briefly report "stopped" while a machine starts,
+ * so two reads must agree. The time between them counts from the first answer to the second request. If the process
+ * was frozen while the second answer was on its way, the run reads the machine once more.
+ */
+export const secondReadPending: Rule = ({ machine, machineRequestedAt, memory: { firstOff }, now }) => {
+  if (machine.power !== 'off-if-repeated' || !firstOff) return null;
+  const reason = because('second-read', 'this state is a proof only if a second read confirms it');
+  const left = timing.secondRead - (now.mono - firstOff.mono);
+  if (left > 0) return wait(left, reason);
+  return machineRequestedAt - firstOff.mono < timing.secondRead ? { do: 'reread', because: reason } : null;
+};
+
 /** Waits for pods that Cloudfence deleted but that still exist. */
 export const waitForPods: Rule = (view) => {
   const named = podsNamedByFence(view);

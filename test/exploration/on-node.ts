@@ -1,5 +1,5 @@
 import { type FenceRecord, parseRecord } from '../../fencing/model/record.ts';
-import { isForged } from '../../kubernetes/record-seal.ts';
+import { unmatchedSeal } from '../../kubernetes/record-seal.ts';
 import {
   FENCED_LABEL,
   OPT_OUT_LABEL,
@@ -34,7 +34,7 @@ export const labelOn = ({ labels }: NodeState): string => labels[FENCED_LABEL] ?
 export const recordOn = ({ labels, annotations }: NodeState): FenceRecord | null => {
   const text = annotations[RECORD_ANNOTATION] ?? null;
   const record = text === null ? null : parseRecord(text);
-  return isForged({ metadata: { labels: { ...labels } } }, record) ? null : record;
+  return unmatchedSeal({ metadata: { labels: { ...labels } } }, record) === null ? record : null;
 };
 
 /** Returns whether the Node has a fence. Its label, or its record, says so. A tombstone is no fence. */

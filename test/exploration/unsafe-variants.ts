@@ -353,14 +353,14 @@ export const variants: readonly Variant[] = [
   edited(
     'a record that a kubelet has changed counts',
     'kubernetes/node-facts.ts',
-    ['recordText !== null && isForged(node, record)', 'recordText !== null && Number.isNaN(0)'],
+    ['recordText !== null && seal !== null', 'recordText !== null && Number.isNaN(0)'],
     'left-marked-with-another-generation',
     'no-live-node-deleted',
   ),
   edited(
     'a record that a kubelet has changed counts, even if it says that a person vouches',
     'kubernetes/node-facts.ts',
-    ['recordText !== null && isForged(node, record)', 'recordText !== null && Number.isNaN(0)'],
+    ['recordText !== null && seal !== null', 'recordText !== null && Number.isNaN(0)'],
     'left-marked-with-another-statement',
     'taint-off-a-running-machine',
   ),

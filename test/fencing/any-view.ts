@@ -121,7 +121,8 @@ const anyNode: fc.Arbitrary<NodeFacts> = fc
   })
   .map(({ text, isForged, ...change }) => {
     const recordText = change.record ? JSON.stringify(change.record) : text;
-    return node({ ...change, recordText, isForged: isForged && change.record === null && recordText !== null });
+    const unmatchedSeal = isForged && change.record === null ? 'of another record' : null;
+    return node({ ...change, recordText, unmatchedSeal, isForged: unmatchedSeal !== null && recordText !== null });
   });
 
 const anyPod: fc.Arbitrary<PodFacts> = fc

@@ -109,6 +109,21 @@ describe('a statement that a fence may end', () => {
     expect(decided(accepting, {}, marked(), [90_000, 100])).toBe('lift-out-of-service');
   });
 
+  // The power state and the boot may come from two answers of the cloud, one of which is older.
+  it.each([
+    ['with a record', marked()],
+    ['without one', nameless],
+  ])('waits for a second read if the state may also be that of a machine that starts: %s', (_, shown) => {
+    const facts = { power: 'off-if-repeated', generation: 'boot-2' } as const;
+    expect(decided(accepting, facts, shown, [100, 100])).toBe('wait second-read');
+    const again = after(accepting, facts, shown, [100, 100]);
+    const later = { requestedAt: at(STATED + 10_100), receivedAt: STATED + 10_200 };
+    const confirmed = withMachineRead(again, { value: machine(facts), ...later }, at(later.receivedAt));
+    const seen = { value: cluster({ node: shown, lease: null }), ...later };
+    const decision = viewOf(withClusterRead(confirmed, seen, at(later.receivedAt)), at(later.receivedAt));
+    expect(decision && said(decision)).toBe('lift-out-of-service');
+  });
+
   it('does not wait for ever if the cloud and the cluster are slow', () => {
     let [state, time]: [RunState, number] = [accepting, STATED];
     const asked: string[] = [];

@@ -74,6 +74,7 @@ export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   stopping: null,
   recordText: null,
   isForged: false,
+  unmatchedSeal: null,
   record: null,
   strayRecord: null,
   ...change,

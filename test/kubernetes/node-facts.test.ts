@@ -66,6 +66,7 @@ describe('an empty Node', () => {
       stopping: null,
       recordText: null,
       isForged: false,
+      unmatchedSeal: null,
       record: null,
       strayRecord: null,
       finalizers: [],

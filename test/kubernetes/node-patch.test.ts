@@ -34,6 +34,7 @@ const fenced = (taints: { key: string; effect: string; value?: string }[], taint
     { 'cloudfence.dev/fence': text },
     {
       'cloudfence.node-restriction.kubernetes.io/fenced': record.fence,
+      ...sealLabel(record),
       ...(taintIs === 'ours' && {
         'cloudfence.node-restriction.kubernetes.io/out-of-service': OWN_VALUE,
       }),
@@ -42,8 +43,8 @@ const fenced = (taints: { key: string; effect: string; value?: string }[], taint
 
 /** The Node as a look shows it, if nothing has changed since. */
 const asRead = (one: ReturnType<typeof node>) => {
-  const { label, taints, taintedFor, recordText } = nodeFacts(one, []);
-  return { ...targetOf(meta), recordText, label, quarantined: taints.quarantine, taintedFor };
+  const { label, taints, recordText, unmatchedSeal } = nodeFacts(one, []);
+  return { ...targetOf(meta), recordText, label, unmatchedSeal, quarantined: taints.quarantine };
 };
 
 describe('the patch that marks', () => {
@@ -131,14 +132,11 @@ describe('the patch that marks a Node on which something is already there', () =
 
   it('does not claim someone else’s taint because our label is next to it', () => {
     const beside = node([{ ...OUT, value: 'nodeshutdown' }], {}, { [OWN_TAINT_LABEL]: OWN_VALUE });
-    const taintedFor = { fence: 'fence-1', boot: '0000000aaaaaaa' };
-    expect(() => fencePatch(beside, { ...mark, node: { ...mark.node, taintedFor } })).toThrow(
-      'got an out-of-service taint from someone else',
-    );
+    expect(() => fencePatch(beside, mark)).toThrow('got an out-of-service taint from someone else');
   });
 
   it('does not continue without a taint that someone has removed since the read', () => {
-    const seen = { ...mark.node, quarantined: true, taintedFor: { fence: 'fence-1', boot: '0000000aaaaaaa' } };
+    const seen = { ...mark.node, quarantined: true };
     const step = { ...mark, node: seen, addOutOfService: false };
     expect(() => fencePatch(node([QUARANTINE], {}, {}), step)).toThrow('someone else removed a taint of Node n1');
     expect(fencePatch(node([QUARANTINE, { ...OUT, value: OWN_VALUE }], {}, {}), step)).not.toBe('already');
@@ -155,23 +153,9 @@ describe('the patch that marks a Node on which something is already there', () =
     expect(JSON.stringify(fencePatch(standing, mark))).toContain(QUARANTINE.key);
   });
 
-  it.each([
-    ['a quarantine', node([QUARANTINE], {}, {})],
-    ['our taint', node([{ ...OUT, value: OWN_VALUE }], {}, {})],
-    ['the label of our taint', node([], {}, { [OWN_TAINT_LABEL]: OWN_VALUE })],
-  ])('is not created if the Node got %s since the read, although nothing else of that fence is left', (_, since) => {
-    const again = { ...mark, addOutOfService: false };
-    for (const step of [mark, again])
-      expect(() => fencePatch(since, step)).toThrow('someone else fenced Node n1 after Cloudfence read it');
-  });
-
-  it('is not created if the label of our taint names another fence than at the read', () => {
-    const taintedFor = { fence: 'fence-0', boot: '0000000aaaaaaa' };
-    const seen = { ...mark, node: { ...mark.node, taintedFor } };
-    const left = (value: string) => node([], {}, { [OWN_TAINT_LABEL]: value });
-    expect(() => fencePatch(left(OWN_VALUE), seen)).toThrow('someone else fenced Node n1');
-    expect(() => fencePatch(left('fence-0_in_0000000bbbbbbb'), seen)).toThrow('someone else fenced Node n1');
-    expect(fencePatch(left('fence-0_in_0000000aaaaaaa'), seen)).not.toBe('already');
+  it('is not created if the Node got a quarantine since the read, although nothing else of that fence is left', () => {
+    for (const step of [mark, { ...mark, addOutOfService: false }])
+      expect(() => fencePatch(node([QUARANTINE], {}, {}), step)).toThrow('someone else fenced Node n1');
   });
 
   it('notes a stop only on the Node that was seen', () => {
@@ -186,7 +170,7 @@ describe('the patch that marks a Node on which something is already there', () =
     expect(JSON.stringify(fencePatch(node([], {}, { l: 'm' }), mark))).not.toContain('"remove"');
   });
 
-  it('also tests the resourceVersion for each whole list or whole map that it adds', () => {
+  it('also tests the resourceVersion for a missing seal, and for each whole list or whole map that it adds', () => {
     const tests = (...written: Parameters<typeof node>) =>
       JSON.stringify(
         fencePatch(node(...written), {
@@ -196,9 +180,11 @@ describe('the patch that marks a Node on which something is already there', () =
         }),
       ).split('resourceVersion').length - 1;
     const of = { 'cloudfence.dev/fence': text };
-    expect(tests([taint('a')], of, { l: 'm' })).toBe(0);
-    expect(tests([], of, { l: 'm' })).toBe(1);
-    expect(tests([], of)).toBe(2);
+    const sealed = sealLabel(record);
+    expect(tests([taint('a')], of, sealed)).toBe(0);
+    expect(tests([], of, sealed)).toBe(1);
+    expect(tests([taint('a')], of, { l: 'm' })).toBe(1);
+    expect(tests([], of)).toBe(3);
   });
 });
 
@@ -225,11 +211,12 @@ describe('the patch that parks', () => {
     const standing = node(
       [taint(OUT.key, 'NoExecute'), { ...OUT, value: OWN_VALUE }, QUARANTINE],
       { 'cloudfence.dev/fence': text },
-      { 'cloudfence.node-restriction.kubernetes.io/out-of-service': OWN_VALUE },
+      { [OWN_TAINT_LABEL]: OWN_VALUE, ...sealLabel(record) },
     );
     expect(fencePatch(standing, { ...park, node: { ...park.node, label: null } })).toEqual([
       { op: 'test', path: '/metadata/uid', value: 'u1' },
       { op: 'test', path: RECORD_PATH, value: text },
+      { op: 'test', path: SEAL_PATH, value: sealOf(record) },
       { op: 'test', path: '/status/nodeInfo/bootID', value: 'boot-1' },
       { op: 'test', path: '/spec/taints/1/key', value: OUT.key },
       { op: 'test', path: '/spec/taints/1/effect', value: 'NoSchedule' },
@@ -340,11 +327,13 @@ describe('the patch that removes', () => {
       { op: 'test', path: '/metadata/uid', value: 'u1' },
       { op: 'test', path: LABEL_PATH, value: 'fence-1' },
       { op: 'test', path: RECORD_PATH, value: text },
+      { op: 'test', path: SEAL_PATH, value: sealOf(record) },
       { op: 'test', path: '/status/nodeInfo/bootID', value: 'boot-1' },
       { op: 'test', path: '/spec/taints/2/key', value: QUARANTINE.key },
       { op: 'test', path: '/spec/taints/2/effect', value: 'NoSchedule' },
       { op: 'remove', path: '/spec/taints/2' },
       { op: 'remove', path: TAINT_LABEL_PATH },
+      { op: 'remove', path: SEAL_PATH },
       { op: 'remove', path: LABEL_PATH },
       { op: 'remove', path: RECORD_PATH },
     ]);
@@ -369,6 +358,7 @@ describe('the patch that removes', () => {
       { op: 'test', path: '/metadata/uid', value: 'u1' },
       { op: 'test', path: LABEL_PATH, value: 'fence-1' },
       { op: 'test', path: RECORD_PATH, value: text },
+      { op: 'test', path: SEAL_PATH, value: sealOf(record) },
       { op: 'test', path: '/spec/taints/0/key', value: OUT.key },
       { op: 'test', path: '/spec/taints/0/effect', value: OUT.effect },
       { op: 'test', path: '/spec/taints/0/value', value: OWN_VALUE },
@@ -475,6 +465,14 @@ describe('a patch of a Node whose record is not the one that was read', () => {
     expect(() => fencePatch(marked, { do: 'note', node: target, record: lifted })).toThrow('changed the fence of Node');
   });
 
+  it('tests the seal that had no record at the read', () => {
+    const lost = node([{ ...OUT, value: OWN_VALUE }], {}, sealLabel(record));
+    const seal = { op: 'test', path: SEAL_PATH, value: sealOf(record) };
+    expect(fencePatch(lost, { do: 'lift-out-of-service', node: asRead(lost), record: null })).toContainEqual(seal);
+    const marks = { do: 'mark', node: asRead(lost), record: lifted, addOutOfService: false } as const;
+    expect(fencePatch(lost, marks)).toContainEqual({ op: 'test', path: '/metadata/resourceVersion', value: '7' });
+  });
+
   it('is not created for a lift that writes the record', () => {
     const target = { ...asRead(marked), recordText: 'another' };
     const lift = { do: 'lift-out-of-service', node: target, record: lifted } as const;
@@ -511,8 +509,7 @@ describe('a patch of a Node whose record is not the one that was read', () => {
         {},
         { 'cloudfence.node-restriction.kubernetes.io/fenced': record.fence, ...sealLabel(record) },
       );
-      const target = { ...targetOf(meta), label: record.fence };
-      expect(fencePatch(left, { do: 'set-tombstone', node: target, tombstone })).toContainEqual({
+      expect(fencePatch(left, { do: 'set-tombstone', node: asRead(left), tombstone })).toContainEqual({
         op: 'remove',
         path: SEAL_PATH,
       });
@@ -521,12 +518,10 @@ describe('a patch of a Node whose record is not the one that was read', () => {
 
   it('goes with the tombstone if someone has changed it, but only as the last part of its fence', () => {
     const tombstone = { 'cloudfence.node-restriction.kubernetes.io/fenced': `${record.fence}_removed_0123456789abcd` };
-    const patch = (taints: Parameters<typeof node>[0], sealed: FenceRecord, kept: typeof after | null = null) =>
-      fencePatch(node(taints, { 'cloudfence.dev/fence': text }, { ...tombstone, ...sealLabel(sealed) }), {
-        do: 'set-tombstone',
-        node: targetOf(meta, text),
-        tombstone: kept,
-      });
+    const patch = (taints: Parameters<typeof node>[0], sealed: FenceRecord, kept: typeof after | null = null) => {
+      const standing = node(taints, { 'cloudfence.dev/fence': text }, { ...tombstone, ...sealLabel(sealed) });
+      return fencePatch(standing, { do: 'set-tombstone', node: asRead(standing), tombstone: kept });
+    };
     const after = { fence: record.fence, boot: 'another' };
     const another = { ...record, bootID: 'boot-2' };
     const removesBoth = [RECORD_PATH, SEAL_PATH].map((path) => ({ op: 'remove', path }));

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { type FenceRecord, parseRecord } from '../../fencing/model/record.ts';
 import { FENCED_LABEL, RECORD_ANNOTATION, SEAL_LABEL } from '../../kubernetes/names.ts';
 import { nodeFacts } from '../../kubernetes/node-facts.ts';
-import { brokenSeal, isForged, isSealed, sealLabel } from '../../kubernetes/record-seal.ts';
+import { brokenSeal, isSealed, sealLabel, unmatchedSeal } from '../../kubernetes/record-seal.ts';
 import { ago, record } from '../fencing/view-builder.ts';
 
 const sealed = (labels: Readonly<Record<string, string>> = sealLabel(record())) => ({ metadata: { labels } });
 const textWith = (change: object) => JSON.stringify({ ...record(), ...change });
 const recordWith = (change: object) => parseRecord(textWith(change));
-const forged = (change: object) => isForged(sealed(), recordWith(change));
+const forged = (change: object) => unmatchedSeal(sealed(), recordWith(change)) !== null;
 
 const volumes = record().volumes.map((volume) => ({ ...volume, attached: true }));
 
@@ -30,7 +30,7 @@ describe('a record that a kubelet has changed', () => {
   ])('does not match its seal: %s', (_, change) => expect(forged(change)).toBe(true));
 
   it('does not match its seal if it cannot be read', () => {
-    expect(isForged(sealed(), null)).toBe(true);
+    expect(unmatchedSeal(sealed(), null)).toBe(sealLabel(record())[SEAL_LABEL]);
   });
 });
 
@@ -48,12 +48,12 @@ describe('a record that Cloudfence wrote', () => {
     const written = record({ volumes });
     const shuffled = record({ volumes: volumes.map(({ driver, ...rest }) => ({ ...rest, driver })) });
     expect(JSON.stringify(shuffled)).not.toBe(JSON.stringify(written));
-    expect(isForged(sealed(sealLabel(shuffled)), parseRecord(JSON.stringify(shuffled)))).toBe(false);
+    expect(unmatchedSeal(sealed(sealLabel(shuffled)), parseRecord(JSON.stringify(shuffled)))).toBeNull();
     expect(isSealed(sealed(sealLabel(written)), shuffled)).toBe(true);
   });
 
   it('matches no broken seal', () => {
-    expect(isForged(sealed(brokenSeal), record())).toBe(true);
+    expect(unmatchedSeal(sealed(brokenSeal), record())).toBe('broken');
     expect(brokenSeal).toEqual({ [SEAL_LABEL]: 'broken' });
   });
 
@@ -66,7 +66,10 @@ describe('a record that Cloudfence wrote', () => {
   });
 
   it('has no seal if an earlier version wrote it', () => {
-    expect([isForged({}, null), isForged(sealed({}), recordWith({ phase: 'releasing' }))]).toEqual([false, false]);
+    expect([unmatchedSeal({}, null), unmatchedSeal(sealed({}), recordWith({ phase: 'releasing' }))]).toEqual([
+      null,
+      null,
+    ]);
   });
 
   it('has a seal that can be the value of a label', () => {
@@ -86,6 +89,10 @@ it('a Node with a changed record has the facts of a Node without one, and keeps 
       [],
     );
   const text = textWith({ generation: null });
+  const seal = sealLabel(record())[SEAL_LABEL];
   expect(factsOf(text)).toMatchObject({ record: null, isForged: true, recordText: text, label: 'run.1' });
+  expect(factsOf(text).unmatchedSeal).toBe(seal);
   expect(factsOf(textWith({}))).toMatchObject({ record: { generation: 'boot-1' }, isForged: false });
+  expect(factsOf(textWith({})).unmatchedSeal).toBeNull();
+  expect(nodeFacts(sealed(), [])).toMatchObject({ record: null, isForged: false, unmatchedSeal: seal });
 });

@@ -14,6 +14,7 @@ const OURS = { ...OUT_OF_SERVICE, value: expect.stringMatching(/^fence-1_in_[0-9
 const QUARANTINE = { key: 'cloudfence.dev/quarantine', value: 'fenced', effect: 'NoSchedule' };
 const LABEL = 'cloudfence.node-restriction.kubernetes.io/fenced';
 const TAINT_LABEL = 'cloudfence.node-restriction.kubernetes.io/out-of-service';
+const SEAL_LABEL = 'cloudfence.node-restriction.kubernetes.io/record';
 const STOPPING_LABEL = 'cloudfence.node-restriction.kubernetes.io/stopping';
 const FOREIGN = { key: 'example.com/busy', value: 'yes', effect: 'NoSchedule' };
 
@@ -247,10 +248,10 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     ['the end of a release', (node, record) => ({ do: 'release-node', node, record, tombstone: null })],
     ['a lift', (node) => ({ do: 'lift-out-of-service', node, record: null })],
     ['a tombstone', (node) => ({ do: 'set-tombstone', node, tombstone: { fence: 'fence-0', boot: '0123456789abcd' } })],
-  ])('refuses %s if only taints show that another fence began after the read', async (_, stepFor) => {
+  ])('refuses %s if only the taints show that another fence began after the read', async (_, stepFor) => {
     const { node, record } = await marked();
     await harness().admin('PATCH', `${NODES}/${node.name}`, {
-      metadata: { annotations: { 'cloudfence.dev/fence': null }, labels: { [LABEL]: null } },
+      metadata: { annotations: { 'cloudfence.dev/fence': null }, labels: { [LABEL]: null, [SEAL_LABEL]: null } },
     });
     await expect(apply(stepFor(targetOf(node), record))).rejects.toThrow(`someone else fenced Node ${node.name}`);
     expect(await taints(node)).toEqual([OURS, QUARANTINE]);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { applyNodeCases } from './apply-node-cases.ts';
 import { applyOtherCases } from './apply-other-cases.ts';
+import { applySealCases } from './apply-seal-cases.ts';
 import { findCases } from './find-cases.ts';
 import { ledgerCases } from './ledger-cases.ts';
 import { lookNodeCases } from './look-node-cases.ts';
@@ -42,6 +43,9 @@ export const clusterContract = (
     });
     describe('writing to a Node', () => {
       applyNodeCases(harness);
+    });
+    describe('writing to a Node whose kubelet restores an earlier record', () => {
+      applySealCases(harness);
     });
     describe('writing to pods and attachments', () => {
       applyOtherCases(harness);

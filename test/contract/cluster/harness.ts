@@ -1,6 +1,5 @@
 import type { Cluster, NodeQuery } from '../../../fencing/model/cluster.ts';
 import { parseRecord, type FenceRecord } from '../../../fencing/model/record.ts';
-import { fenceInBoot } from '../../../fencing/model/cluster-facts.ts';
 import type { NodeTarget } from '../../../fencing/model/steps.ts';
 
 export interface ApiResponse {
@@ -156,8 +155,8 @@ export const targetOf = (node: Meta, recordText: string | null = null): NodeTarg
     resourceVersion: node.resourceVersion,
     recordText,
     label: record && record.fence,
+    unmatchedSeal: null,
     quarantined: record !== null,
-    taintedFor: record?.outOfService === 'ours' ? fenceInBoot(record.fence, record, record) : null,
   };
 };
 
