@@ -16,6 +16,9 @@ export interface StrictProxy {
   readonly close: () => Promise<void>;
 }
 
+/** Longer than a test waits between two calls. So no call is sent on a connection that is being closed. */
+const IDLE_LASTS_MS = 600_000;
+
 export const openStrictProxy = async (moto: string, region: string): Promise<StrictProxy> => {
   const client = new EC2Client({
     endpoint: moto,
@@ -23,7 +26,10 @@ export const openStrictProxy = async (moto: string, region: string): Promise<Str
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
   });
   const answers = strictAnswers(() => new Date());
-  const server = createServer((request, response) => void pass(moto, client, answers, request, response));
+  // If moto closes its connection, the client sees the same, and tries again.
+  const server = createServer({ keepAliveTimeout: IDLE_LASTS_MS }, (request, response) => {
+    pass(moto, client, answers, request, response).catch(() => response.destroy());
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

@@ -95,7 +95,10 @@ const pass = async (
 /** Sits in front of the server that answers about all other volumes. */
 export const openMultiAttach = async (upstream: string): Promise<MultiAttach> => {
   const disks = sharedDisks();
-  const server = createServer((request, response) => void pass(upstream, disks, request, response));
+  // If the server behind closes its connection, the client sees the same, and tries again.
+  const server = createServer((request, response) => {
+    pass(upstream, disks, request, response).catch(() => response.destroy());
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
