@@ -1,5 +1,5 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
-import { fenceInBoot, type FirstStopping, type Tombstone } from '../fencing/model/cluster-facts.ts';
+import { fenceInBoot, isForged, type FirstStopping, type Tombstone } from '../fencing/model/cluster-facts.ts';
 import { Refused } from '../fencing/model/errors.ts';
 import { type FenceRecord, parseRecord, serializeRecord } from '../fencing/model/record.ts';
 import type { ClusterStep, NodeTarget } from '../fencing/model/steps.ts';
@@ -269,7 +269,7 @@ const withoutLostRecord = (node: V1Node, tombstone: Tombstone | null): NodePatch
   const text = fenceAnnotation(node);
   if (text === null) return removeLabelOps(node, [SEAL_LABEL]);
   const isLast = tombstone === null && !hasTaint(node, QUARANTINE.key) && !hasOwnTaint(node);
-  return isLast && recordOn(node).isForged ? [removeRecordOps, ...removeLabelOps(node, [SEAL_LABEL])] : [];
+  return isLast && isForged(recordOn(node)) ? [removeRecordOps, ...removeLabelOps(node, [SEAL_LABEL])] : [];
 };
 
 /** Returns whether the label of Cloudfence's out-of-service taint is set without the taint. */

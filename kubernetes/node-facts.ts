@@ -1,6 +1,7 @@
 import type { V1Node, V1ObjectMeta, V1Taint } from '@kubernetes/client-node/dist/gen/index.js';
 import {
   hasOwnLabelOrTaint,
+  isForged,
   type FenceInBoot,
   type FirstStopping,
   type NodeFacts,
@@ -145,15 +146,13 @@ const recordIn = (text: string, { metadata }: V1Node): FenceRecord | null => {
   return record && { ...record, node: metadata?.name ?? '' };
 };
 
-type RecordOnNode = Pick<NodeFacts, 'recordText' | 'isForged' | 'unmatchedSeal' | 'record'>;
+type RecordOnNode = Pick<NodeFacts, 'recordText' | 'unmatchedSeal' | 'record'>;
 
 /** Returns the record that is written on the Node, whoever wrote it. */
 export const recordOn = (node: V1Node): RecordOnNode => {
   const recordText = fenceAnnotation(node);
   const record = recordText === null ? null : recordIn(recordText, node);
-  const seal = unmatchedSeal(node, record);
-  const isForged = recordText !== null && seal !== null;
-  return { recordText, isForged, unmatchedSeal: seal, record };
+  return { recordText, unmatchedSeal: unmatchedSeal(node, record), record };
 };
 
 const fenceOf = (
@@ -177,7 +176,7 @@ const fenceOf = (
     tombstone,
     stopping: stoppingIn(stoppingTextOf(node)),
     ...onNode,
-    record: isOurRecord && isOfThisFence && !onNode.isForged ? record : null,
+    record: isOurRecord && isOfThisFence && !isForged(onNode) ? record : null,
     strayRecord: isOurRecord ? null : record,
   };
 };

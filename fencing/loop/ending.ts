@@ -167,7 +167,7 @@ export const expired = (state: RunState, now: Moment): RunState => {
     outcome: 'waiting' as const,
     reason: because(
       'unavailable',
-      'each proof expires before Cloudfence can use it, because the cloud or the cluster responds too slowly',
+      'each proof expires before Cloudfence can use it: the cloud or the cluster responds too slowly',
     ),
     ms: backOff(failures),
   };

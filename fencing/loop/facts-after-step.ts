@@ -58,10 +58,9 @@ const withTombstone = (node: NodeFacts, tombstone: Tombstone | null): NodeFacts 
   taintedFor: node.taints.ours ? node.taintedFor : null,
 });
 
-const withRecord = (record: FenceRecord): Pick<NodeFacts, 'record' | 'recordText' | 'isForged' | 'unmatchedSeal'> => ({
+const withRecord = (record: FenceRecord): Pick<NodeFacts, 'record' | 'recordText' | 'unmatchedSeal'> => ({
   record,
   recordText: serializeRecord(record),
-  isForged: false,
   unmatchedSeal: null,
 });
 

@@ -52,8 +52,6 @@ export interface NodeFacts {
   readonly stopping: FirstStopping | null;
   /** The text of the fence's annotation, or null. A kubelet may write it. */
   readonly recordText: string | null;
-  /** Someone else, such as a kubelet, has changed the annotation. It then counts as removed. */
-  readonly isForged: boolean;
   /**
    * The seal of a record that is not on the Node any more, because someone removed or changed it. Null if the seal is
    * that of the present record, and if there is none. No kubelet can write a seal.
@@ -77,6 +75,10 @@ export interface NodeFacts {
  */
 export const hasOwnLabelOrTaint = ({ label, taints }: Pick<NodeFacts, 'label' | 'taints'>): boolean =>
   label !== null || taints.ours || taints.quarantine;
+
+/** Returns whether someone else, such as a kubelet, has changed the record. The record then counts as removed. */
+export const isForged = ({ recordText, unmatchedSeal }: Pick<NodeFacts, 'recordText' | 'unmatchedSeal'>): boolean =>
+  recordText !== null && unmatchedSeal !== null;
 
 /**
  * Returns a text that identifies our mark on the Node, or null. Each mark has a different text. If our taint of an

@@ -86,7 +86,7 @@ const parkAgain = (view: View, node: NodeFacts): Decision => {
   };
   const says =
     `fence ${node.record?.fence ?? node.label ?? 'without a record'} began in an earlier boot, or its record is ` +
-    'lost. Kubernetes has freed everything since then';
+    'lost. Kubernetes has freed everything since';
   if (node.taints.quarantine)
     return takeStep({ do: 'park', node: targetNode(node), record }, because('nothing-left-to-free', says));
   return takeStep(

@@ -1,5 +1,11 @@
 import type { Cloud } from '../model/cloud.ts';
-import { type AttachmentFacts, hasOwnLabelOrTaint, type NodeFacts, type VolumeFacts } from '../model/cluster-facts.ts';
+import {
+  type AttachmentFacts,
+  hasOwnLabelOrTaint,
+  isForged,
+  type NodeFacts,
+  type VolumeFacts,
+} from '../model/cluster-facts.ts';
 import type { DiskId, MachineFacts, MachineTarget } from '../model/machine.ts';
 import { because } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
@@ -116,7 +122,7 @@ export const ambiguousIdentity: Rule = ({ ambiguity }) => (ambiguity ? refuse(am
  * fence, so a person must check the machine.
  */
 export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
-  if (!node || node.recordText === null || node.isForged || !hasOwnLabelOrTaint(node)) return null;
+  if (!node || node.recordText === null || isForged(node) || !hasOwnLabelOrTaint(node)) return null;
   const remedy = `check the machine, then run ${acceptCommand(node)} to end the fence`;
   if (!node.record)
     return refuse(

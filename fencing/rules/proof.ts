@@ -150,8 +150,7 @@ const noWitness = ({ machine: { machine }, cluster: { node } }: View): Decision 
   refuse(
     because(
       'missing-without-witness',
-      `the cloud does not know ${machine}, and Cloudfence knows no disk that could confirm that the machine is ` +
-        `gone${acceptHint(node)}`,
+      `the cloud does not know ${machine}, and no known disk can confirm that it is gone${acceptHint(node)}`,
     ),
   );
 

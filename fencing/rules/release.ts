@@ -3,6 +3,7 @@ import {
   type FenceInBoot,
   fenceInBoot,
   fenceIdOn,
+  isForged,
   isOfThisBoot,
   isOfUnknownBoot,
   type NodeFacts,
@@ -47,7 +48,7 @@ const whyLeaseProvesNothing = ({ cluster: { lease } }: View, node: NodeFacts, re
     ? unproven(`the kubelet of ${node.name} has not renewed its Lease recently`)
     : because(
         'lease-misdated',
-        `the Lease of ${node.name} has the time ${lease} instead of the present time, so Cloudfence waits for ` +
+        `the Lease of ${node.name} has the time ${lease} instead of the present time: Cloudfence waits for ` +
           'the next renewal',
       );
 
@@ -123,8 +124,8 @@ const endQuarantine = (view: View, node: NodeFacts, record: FenceRecord, tombsto
       { do: 'note', node: targetNode(node), record: { ...record, released: new Date(view.now.wall).toISOString() } },
       because(
         'controllers-settling',
-        `the record of ${node.name} has a time in the future for the removal of the taint, so Cloudfence uses ` +
-          'the present time',
+        `the record of ${node.name} dates the removal of the taint in the future: Cloudfence uses the ` +
+          'present time',
       ),
     );
   if (left > 0)
@@ -235,7 +236,8 @@ export const acceptedByPerson: Rule = (view) => {
     return refuse(
       because(
         'another-fence',
-        `another fence may have begun on ${node.name}: check the machine again, then run ${acceptCommand(node)}`,
+        `another fence may have begun on ${node.name} since this command began: check the machine again, then run ` +
+          acceptCommand(node),
       ),
     );
   const pending = secondReadPending(view);
@@ -259,7 +261,7 @@ const tombstoneOf = (node: NodeFacts): FenceInBoot | null =>
   node.tombstone ?? (node.label === null && !node.taints.ours ? node.taintedFor : null);
 
 /** Returns whether no record is left. A record that a kubelet has changed goes with the tombstone. */
-const hasNoRecord = (node: NodeFacts): boolean => node.recordText === null || (node.isForged && !isKept(node));
+const hasNoRecord = (node: NodeFacts): boolean => node.recordText === null || (isForged(node) && !isKept(node));
 
 /** Returns whether the record of the fence still counts without our label. */
 const isKept = ({ taints }: NodeFacts): boolean => taints.quarantine;
@@ -337,8 +339,8 @@ export const endRequestedRelease: Rule = (view) => {
   return refuse(
     because(
       'still-off',
-      `the cloud says that ${machine.machine} is ${powerInWords(machine.power)}: start it, and the fence ends by ` +
-        `itself. To end it without a boot, look at the machine, and then run ${acceptCommand(node)}`,
+      `the cloud says that ${machine.machine} is ${powerInWords(machine.power)}: start it to end the fence. ` +
+        `To end it without a boot, look at the machine, then run ${acceptCommand(node)}`,
     ),
   );
 };

@@ -196,7 +196,7 @@ const powerOffForbidden = (view: View, node: NodeFacts): Decision | null => {
       do: 'survey-connectivity',
       because: because(
         'unreachable-but-running',
-        'Cloudfence checks which other Nodes are unreachable, and whether another Node names the machine',
+        'Cloudfence checks which other Nodes are unreachable, and whether another names the machine',
       ),
     };
   if (view.cluster.lease !== view.memory.firstLease) return refuseBecause('its kubelet has just renewed its Lease');

@@ -61,7 +61,7 @@ const lookDelay = (view: View): number =>
  */
 export const secondReadPending: Rule = ({ machine, machineRequestedAt, memory: { firstOff }, now }) => {
   if (machine.power !== 'off-if-repeated' || !firstOff) return null;
-  const reason = because('second-read', 'this state is a proof only if a second read confirms it');
+  const reason = because('second-read', 'a starting machine also shows this state: a second read must confirm it');
   const left = timing.secondRead - (now.mono - firstOff.mono);
   if (left > 0) return wait(left, reason);
   return machineRequestedAt - firstOff.mono < timing.secondRead ? { do: 'reread', because: reason } : null;

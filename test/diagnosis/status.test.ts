@@ -63,7 +63,7 @@ describe('the status', () => {
           begun      2026-01-01T00:00:35Z, 1m04s ago, fence run.1
           evidence   state stopped, stateReason Client.UserInitiatedShutdown, launchTime 2026-01-01T00:00:00.000Z, transition User initiated (2026-01-01 00:00:10 GMT), requestId 00000000-0000-4000-b000-000000000008, readFrom ec2:DescribeInstances
           taints     quarantine
-          release    the cloud says that i-00000000000000001 is off: start it, and the fence ends by itself. To end it without a boot, look at the machine, and then run \`cloudfence release ip-10-0-0-11.eu-west-1.compute.internal --accept "<what you checked>"\` (still-off)
+          release    the cloud says that i-00000000000000001 is off: start it to end the fence. To end it without a boot, look at the machine, then run \`cloudfence release ip-10-0-0-11.eu-west-1.compute.internal --accept "<what you checked>"\` (still-off)
         cap: 1 of at most 1 fenced within 15 minutes (2 Nodes), 0 of at most 1 unfinished; the next fence can begin at 2026-01-01T00:15:35Z
       "
     `);

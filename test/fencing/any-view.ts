@@ -117,12 +117,12 @@ const anyNode: fc.Arbitrary<NodeFacts> = fc
     ),
     record: maybe(anyRecord),
     text: fc.constantFrom(null, '{'),
-    isForged: fc.boolean(),
+    isSealed: fc.boolean(),
   })
-  .map(({ text, isForged, ...change }) => {
+  .map(({ text, isSealed, ...change }) => {
     const recordText = change.record ? JSON.stringify(change.record) : text;
-    const unmatchedSeal = isForged && change.record === null ? 'of another record' : null;
-    return node({ ...change, recordText, unmatchedSeal, isForged: unmatchedSeal !== null && recordText !== null });
+    const unmatchedSeal = isSealed || change.record ? null : 'of another record';
+    return node({ ...change, recordText, unmatchedSeal });
   });
 
 const anyPod: fc.Arbitrary<PodFacts> = fc

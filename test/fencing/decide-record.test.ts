@@ -174,7 +174,7 @@ describe('what someone else removed from a fence', () => {
 
   it('is a record that a kubelet has changed, and only then the text does not matter', () => {
     const unreadable = { record: null, recordText: '{' };
-    expect(said(at(marked({}, { ...unreadable, isForged: true })))).toBe('mark');
+    expect(said(at(marked({}, { ...unreadable, unmatchedSeal: 'x' })))).toBe('mark');
     expect(said(at(marked({}, unreadable)))).toBe('refused record-unreadable');
   });
 
@@ -231,7 +231,7 @@ describe('what someone else removed from a fence', () => {
       step: { do: 'set-tombstone', tombstone: here },
       because: { code: 'fence-removed-by-hand', says: `someone else removed fence run.1, or a part of it, ${since}` },
     });
-    expect(said(at(marked({}, { ...bare, recordText: '{}', isForged: true })))).toBe('set-tombstone');
+    expect(said(at(marked({}, { ...bare, recordText: '{}', unmatchedSeal: 'x' })))).toBe('set-tombstone');
     expect(said(at(marked({}, { ...bare, taints: { ...NONE, quarantine: true } })))).toBe('mark');
     const earlier = { fence: 'run.1', boot: 'of an earlier boot' };
     expect(said(at(marked({}, { ...bare, label: 'run.1_removed_0', tombstone: earlier })))).toBe('mark');

@@ -153,9 +153,9 @@ describe('the return of a machine', () => {
   });
 
   it('removes a tombstone with a record that a kubelet has changed, but not while the quarantine is there', () => {
-    const changed = { bootID: 'boot-b', label: 'x', tombstone: BEFORE, recordText: '{}', isForged: true } as const;
+    const changed = { bootID: 'boot-b', label: 'x', tombstone: BEFORE, recordText: '{}', unmatchedSeal: 'x' } as const;
     expect(said(returned(node(changed)))).toBe('set-tombstone');
-    expect(said(returned(node({ ...changed, isForged: false, record: record() })))).not.toBe('set-tombstone');
+    expect(said(returned(node({ ...changed, unmatchedSeal: null, record: record() })))).not.toBe('set-tombstone');
     expect(said(returned(node({ ...changed, taints: PARKED })))).toBe('refused record-lost');
   });
 });

@@ -29,9 +29,9 @@ describe('the facts after a step', () => {
   });
 
   it('have a record of Cloudfence again, although a kubelet had changed it', () => {
-    const before = marked({}, { isForged: true, unmatchedSeal: 'of the record before', record: null });
+    const before = marked({}, { unmatchedSeal: 'of the record before', record: null });
     const written = record({ phase: 'fenced' });
     const after = clusterAfter(cluster({ node: before }), { do: 'note', node: targetNode(before), record: written });
-    expect(after.node).toMatchObject({ isForged: false, unmatchedSeal: null, record: written });
+    expect(after.node).toMatchObject({ unmatchedSeal: null, record: written });
   });
 });

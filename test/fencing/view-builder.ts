@@ -73,7 +73,6 @@ export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   tombstone: null,
   stopping: null,
   recordText: null,
-  isForged: false,
   unmatchedSeal: null,
   record: null,
   strayRecord: null,

@@ -65,7 +65,6 @@ describe('an empty Node', () => {
       tombstone: null,
       stopping: null,
       recordText: null,
-      isForged: false,
       unmatchedSeal: null,
       record: null,
       strayRecord: null,

@@ -1,4 +1,5 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
+import { isForged } from '../../fencing/model/cluster-facts.ts';
 import {
   FENCED_LABEL,
   OUT_OF_SERVICE,
@@ -190,7 +191,7 @@ export const peopleAt = ({ engine, cluster, safety, install, machineAt }: World)
       if (text === undefined) continue;
       const annotations = { ...node.metadata?.annotations, [RECORD_ANNOTATION]: version.record(text) };
       const { [SEAL_LABEL]: _seal, ...unsealed } = node.metadata?.labels ?? {};
-      const isChanged = nodeFacts(node, []).isForged;
+      const isChanged = isForged(nodeFacts(node, []));
       const labels = version.seals || isChanged ? node.metadata?.labels : unsealed;
       cluster.objects.nodes.put(nameOf(node), {
         ...node,
