@@ -34,7 +34,7 @@ export interface StandIn {
 }
 
 /** How long an idle connection stays open (ms): longer than any test takes. */
-const IDLE_FOR_MS = 60_000;
+const IDLE_FOR_MS = 600_000;
 
 /** A local socket on a free port. */
 const openSocket = async (listener: RequestListener): Promise<Pick<StandIn, 'url' | 'close'>> => {
@@ -55,6 +55,7 @@ const requestIn = async (incoming: IncomingMessage): Promise<Request> => {
   return { method, url, authorization: headers.authorization ?? null, headers, body: await buffer(incoming) };
 };
 
+/** If there is no answer, such as from a server behind it, the client sees a closed connection. */
 export const openStandIn = async (answer: (request: Request) => Answered | Promise<Answered>): Promise<StandIn> => {
   const asked: ReceivedRequest[] = [];
   const respond = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -66,5 +67,11 @@ export const openStandIn = async (answer: (request: Request) => Answered | Promi
       .writeHead(status, { 'content-type': 'application/json', ...headers })
       .end(typeof body === 'string' ? body : JSON.stringify(body));
   };
-  return { ...(await openSocket((incoming, response) => void respond(incoming, response))), asked };
+  const socket = await openSocket((incoming, response) => {
+    respond(incoming, response).catch((error: unknown) => {
+      console.error(`${incoming.method} ${incoming.url} gets no answer:`, error);
+      response.destroy();
+    });
+  });
+  return { ...socket, asked };
 };

@@ -1,20 +1,8 @@
-import { once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { XMLBuilder } from 'fast-xml-parser';
+import { type Answered, openStandIn, type Request, type StandIn } from '../../providers/stand-in.ts';
 import type { SharedDisks } from './shared-disks.ts';
 import { sharedDisks } from './shared-disks.ts';
 import { volumesIn, withAttachments } from './volume-set.ts';
-
-/**
- * EC2's Multi-Attach, which moto lacks: volumes that several instances use at once.
- * https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volumes-multi.html
- */
-export interface MultiAttach {
-  readonly url: string;
-  readonly close: () => Promise<void>;
-}
 
 interface Answer {
   readonly status: number;
@@ -74,40 +62,22 @@ const answerTo = (params: URLSearchParams, disks: SharedDisks, forward: Forward)
   return forward(params);
 };
 
-const pass = async (
-  upstream: string,
-  disks: SharedDisks,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> => {
-  const headers = {
-    'content-type': 'application/x-www-form-urlencoded',
-    authorization: request.headers.authorization ?? '',
-  };
+const answered = async (upstream: string, disks: SharedDisks, { authorization, body }: Request): Promise<Answered> => {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', authorization: authorization ?? '' };
   const forward: Forward = async (params) => {
     const answer = await fetch(upstream, { method: 'POST', headers, body: params.toString() });
     return { status: answer.status, xml: await answer.text() };
   };
-  const { status, xml } = await answerTo(new URLSearchParams(await text(request)), disks, forward);
-  response.writeHead(status, { 'content-type': 'text/xml' }).end(xml);
+  const { status, xml } = await answerTo(new URLSearchParams(body.toString()), disks, forward);
+  return { status, headers: { 'content-type': 'text/xml' }, body: xml };
 };
 
-/** Sits in front of the server that answers about all other volumes. */
-export const openMultiAttach = async (upstream: string): Promise<MultiAttach> => {
+/**
+ * Opens EC2's Multi-Attach, which moto lacks: volumes that several instances use at once. It sits in front of the
+ * server that answers about all other volumes.
+ * https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volumes-multi.html
+ */
+export const openMultiAttach = async (upstream: string): Promise<StandIn> => {
   const disks = sharedDisks();
-  // If the server behind closes its connection, the client sees the same, and tries again.
-  const server = createServer((request, response) => {
-    pass(upstream, disks, request, response).catch(() => response.destroy());
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('the proxy has no port');
-  return {
-    url: `http://127.0.0.1:${address.port}`,
-    close: async () => {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  return await openStandIn((request) => answered(upstream, disks, request));
 };
