@@ -182,13 +182,26 @@ const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): Node
 ];
 
 /**
+ * Returns whether the record of a release names the boot that the Node showed. A person ends such a fence while the
+ * machine is off.
+ */
+const endsPresentBoot = ({ bootID }: NodeTarget, record: FenceRecord): boolean =>
+  record.phase === 'releasing' && record.bootID === bootID;
+
+/**
  * Removes the out-of-service taint. The patch tests neither the boot nor a lost record, because the taint must be
- * removed whatever a kubelet writes in the meantime.
+ * removed whatever a kubelet writes in the meantime. Only a record that names the present boot for a person must not be
+ * written over a newer boot: with the generation of that newer boot, it would contradict itself.
  */
 const liftPatch = (node: V1Node, { node: target, record }: StepTo<'lift-out-of-service'>): NodePatch =>
   record === null
     ? [uidPrecondition(target), ...labelPrecondition(target), ...sealPrecondition(target), ...withoutOwnTaint(node)]
-    : [...testsOfTarget(node, target), ...withoutOwnTaint(node), ...putSealedRecord(node, record)];
+    : [
+        ...testsOfTarget(node, target),
+        ...(endsPresentBoot(target, record) ? [bootPrecondition(target)] : []),
+        ...withoutOwnTaint(node),
+        ...putSealedRecord(node, record),
+      ];
 
 /**
  * Returns the patch that removes our taint from a Node whose annotations have no room for the new record. The patch

@@ -207,6 +207,9 @@ export const isVolumeGone = ({ attachment, persistentVolume }: VolumeFacts): boo
 export const beganWithoutMachine = ({ generation, phase, vouched }: FenceRecord): boolean =>
   generation === null && vouched === null && (phase === 'fencing' || phase === 'fenced');
 
+/** Returns whether a disk was attached to the machine when this fence began. */
+export const hadDisk = ({ volumes }: FenceRecord): boolean => volumes.some(({ attached }) => attached);
+
 /**
  * Returns whether the Node may have a fence that began while the cloud knew the machine. Such a fence frees the disks,
  * and the machine may have been started since. So a disk that it may have freed is no longer a witness, even if someone

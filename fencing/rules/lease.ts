@@ -143,7 +143,7 @@ export const leaseLooksLate: Rule = (view) => {
         untilLook(left, view),
         because(
           'lease-looks-late',
-          `the Lease has the time ${cluster.lease}, which is after the machine went off, so Cloudfence looks again`,
+          `the Lease has the time ${cluster.lease}, which is after the machine went off: Cloudfence looks again`,
         ),
       )
     : null;

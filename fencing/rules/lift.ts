@@ -4,7 +4,7 @@ import { because, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import type { ClusterStep } from '../model/steps.ts';
 import { hasNothingToFree, mayBegin } from './guards.ts';
-import { beganWithoutMachine, proveIdentity } from './identity.ts';
+import { beganWithoutMachine, hadDisk, proveIdentity } from './identity.ts';
 import { targetNode, isUnmarked } from './mark.ts';
 import { vouchReason } from './proof.ts';
 import { type Decision, type Moment, type Rule, takeStep, type View } from './view.ts';
@@ -60,10 +60,7 @@ export const hasBootedSince = (node: NodeFacts): boolean =>
   node.taintedFor !== null && !isOfShownBoot(node.taintedFor, node);
 
 const bootedSince = ({ name }: NodeFacts): Reason =>
-  because(
-    'taint-of-another-boot',
-    `Node ${name} shows another boot than the one for which Cloudfence set its out-of-service taint`,
-  );
+  because('taint-of-another-boot', `Node ${name} shows another boot than when Cloudfence set its out-of-service taint`);
 
 interface Lift {
   readonly step: ClusterStep;
@@ -80,14 +77,18 @@ export const liftOutlivedTaint = (node: NodeFacts, now: Moment): Lift | null => 
   return { step: { do: 'lift-out-of-service', node: targetNode(node), record }, because: bootedSince(node) };
 };
 
-/** Returns whether the record of the fence is there, and can say that the machine was gone when the fence began. */
+/**
+ * Returns whether the record of the fence is there, and a proof is possible. If the machine was gone when the fence
+ * began, that takes a disk that was attached then. There is none if Kubernetes had begun to detach all of them, for
+ * example because of a fence that someone has removed since.
+ */
 const isRecordKept = ({ record, label }: NodeFacts): boolean =>
-  record !== null && (label !== null || !beganWithoutMachine(record));
+  record !== null && (!beganWithoutMachine(record) || (label !== null && hadDisk(record)));
 
 /**
  * Returns what nothing proves any more, or null. If the Node's identity is in doubt, another machine may use its name
- * now. If the cloud does not know the machine and the record was removed, the machine may have been started since. A
- * fence cannot end on such a Node.
+ * now. If the cloud does not know the machine, and the record was removed or names no witness, the machine may have
+ * been started since. A fence cannot end on such a Node.
  */
 const unprovable = (view: View, node: NodeFacts): string | null => {
   const { machine, power } = view.machine;
@@ -101,7 +102,7 @@ const whyLift = (view: View, node: NodeFacts): Reason | null => {
   if (mayWrite(view) && !isVouchedByPerson(view))
     return because(
       'no-longer-off',
-      `the cloud says that ${machine} is ${powerInWords(power)}, so Cloudfence removes its out-of-service taint ` +
+      `the cloud says that ${machine} is ${powerInWords(power)}: Cloudfence removes its out-of-service taint ` +
         `from Node ${node.name}`,
     );
   if (hasBootedSince(node)) return bootedSince(node);

@@ -6,6 +6,7 @@ import { hasNothingToFree } from './guards.ts';
 import {
   acceptCommand,
   beganWithoutMachine,
+  hadDisk,
   isVolumeGone,
   acceptHint,
   mayHaveFreed,
@@ -98,7 +99,7 @@ const takesNoWitness = (view: View): boolean => {
   const record = currentRecord(view);
   if (!record) return false;
   return beganWithoutMachine(record)
-    ? record.volumes.some(({ attached }) => attached) && view.cluster.volumes.every(isVolumeGone)
+    ? hadDisk(record) && view.cluster.volumes.every(isVolumeGone)
     : hasNothingToFree(view);
 };
 

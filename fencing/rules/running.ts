@@ -41,7 +41,7 @@ export const running: Rule = (view) => {
     return refuse(
       because(
         'unreachable-but-running',
-        `Node ${node.name} is unreachable, but the cloud says that ${machine} is running, so it may still write`,
+        `Node ${node.name} is unreachable, but the cloud says that ${machine} is running: it may still write`,
       ),
     );
   }

@@ -318,7 +318,15 @@ const afterTombstone = (isSet: boolean, effect: World): World => {
 const afterStep = (step: Step, effect: World, scenario: Scenario): World => {
   if (step.do === 'mark') return afterMark(effect);
   if (effect.node && endsOnWord(step, effect, scenario))
-    return { ...effect, removed: { boot: effect.node.boot, start: effect.machine.boot, age: 0 } };
+    return {
+      ...effect,
+      removed: {
+        boot: effect.node.boot,
+        start: effect.machine.boot,
+        age: 0,
+        ...(effect.wasOff !== null && { mistakable: true }),
+      },
+    };
   if (step.do === 'set-tombstone') return afterTombstone(step.tombstone !== null, effect);
   return step.do === 'lift-out-of-service' ? { ...effect, removed: null } : effect;
 };

@@ -164,6 +164,7 @@ const continuesAfter = (removed: NonNullable<World['removed']>, step: Step, { tr
 
 const isAfterRemoval = (step: Step, { removed, node, machine }: World, assumption: Assumption): boolean =>
   removed !== null &&
+  removed.mistakable !== true &&
   removed.boot === node?.boot &&
   [null, machine.boot].includes(removed.start) &&
   continuesAfter(removed, step, assumption);

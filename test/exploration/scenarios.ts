@@ -8,7 +8,7 @@ import { imagined } from './imagined.ts';
 import { people } from './people.ts';
 import { powersOff, withPolicies } from './policies.ts';
 import { acceptsVouching, assumed, scenario, type Special } from './scenario.ts';
-import { type Assumption, type Budget, healthy, longAgo, type World } from './world.ts';
+import { type Assumption, type Budget, healthy, longAgo, type Machine, type World } from './world.ts';
 
 /** A world in which another machine boots on the Node, with the next pod of the database. */
 const usedByAnother: World = ((world: World) => ({
@@ -475,6 +475,15 @@ const everywhere = (
   ),
 ];
 
+/** Returns the machine after a start, when its kubelet is about to post the new boot. */
+const aboutToPost = ({ machine }: World): Machine => ({
+  ...machine,
+  power: 'running',
+  boot: machine.boot + 1,
+  kernel: machine.kernel + 1,
+  started: assumed.bootToPost,
+});
+
 /** A person ends the fence with `release --accept`, at any moment. */
 const accepted: readonly Scenario[] = [
   scenario('accepted', 'The machine is stopped, and a person ends the fence on their word.', { stops: 1, accepts: 1 }),
@@ -483,6 +492,18 @@ const accepted: readonly Scenario[] = [
     'A Node is parked. The machine is started and stopped again, and a person ends the fence on their word.',
     { starts: 1, stops: 1, accepts: 1 },
     { from: 'park' },
+  ),
+  scenario(
+    'azure-torn-and-accepted',
+    'Azure: a Node is parked, and a pod without a volume is on it. The machine is started, which its OS disk may show first, and stopped again. A person ends the fence on their word. At most 2 s pass.',
+    { starts: 1, stops: 1, accepts: 1 },
+    { cloud: azureTorn, from: 'park', but: { neighbor: 'bound', ticksLeft: 2 } },
+  ),
+  scenario(
+    'left-parked-and-accepted-at-the-post',
+    'A Node is parked, and a pod without a volume is on it. The machine runs again, and is stopped. A person ends the fence on their word, while the kubelet posts its boot.',
+    { stops: 1, accepts: 1 },
+    { from: 'park', but: (parked) => ({ neighbor: 'bound', machine: aboutToPost(parked) }) },
   ),
 ];
 

@@ -420,6 +420,20 @@ export const variants: readonly Variant[] = [
     'removed-stays-removed',
   ),
   edited(
+    'a release with --accept takes one read of a state that a starting machine shows, too',
+    'fencing/rules/release.ts',
+    ['  if (pending) return pending;\n', ''],
+    'azure-torn-and-accepted',
+    'removed-stays-removed',
+  ),
+  edited(
+    'a release with --accept does not test the boot that its record names',
+    'kubernetes/fence-patch.ts',
+    ['        ...(endsPresentBoot(target, record) ? [bootPrecondition(target)] : []),\n', ''],
+    'left-parked-and-accepted-at-the-post',
+    'removed-stays-removed',
+  ),
+  edited(
     'a release with --accept leaves a tombstone although the machine starts',
     'fencing/rules/release.ts',
     ['hasEnded ? { bootID: ENDED }', "view.machine.power === 'running' ? { bootID: ENDED }"],

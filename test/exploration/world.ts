@@ -116,6 +116,11 @@ export interface World {
     /** The start of the machine to which it is limited. Null if it counts for every start that shows this boot. */
     readonly start: number | null;
     readonly age: number;
+    /**
+     * A person's word about a machine that was started and stopped so quickly that the cloud may still have shown its
+     * previous stop. A run that sees that stop cannot know that the word is about the later one.
+     */
+    readonly mistakable?: true;
   } | null;
   /** The label of the fence whose record a kubelet has removed or changed, or null. */
   readonly recordRemoved: string | null;

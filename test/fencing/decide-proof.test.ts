@@ -189,7 +189,7 @@ describe('a machine that the cloud does not find', () => {
           volumes: [volume({ attachment: null, persistentVolume: null })],
         },
       },
-      unasked,
+      'lift-out-of-service',
     ],
     ['is not proven by a record without our label', inRecord(true, { label: null }), unasked],
     ['may be proven by attachments of a Node that is gone', gone({ node: null }), 'witness missing-without-witness'],

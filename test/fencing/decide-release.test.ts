@@ -9,6 +9,7 @@ import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import {
   ago,
+  attachedAtMark,
   attachment,
   cluster,
   machine,
@@ -217,7 +218,7 @@ describe('our out-of-service taint', () => {
     ],
     [
       'stays if the label is there to confirm that record',
-      now('missing', marked({ generation: null }), { pods: [], volumes: [] }),
+      now('missing', marked({ generation: null, volumes: attachedAtMark }), { pods: [], volumes: [] }),
       'search missing-without-witness',
     ],
     [

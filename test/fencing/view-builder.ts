@@ -102,6 +102,9 @@ export const record = (change: Partial<FenceRecord> = {}): FenceRecord => ({
   ...change,
 });
 
+/** The volumes of that record, if their disks were attached when the fence began. */
+export const attachedAtMark = record().volumes.map((volume) => ({ ...volume, attached: true }));
+
 export const marked = (change: Partial<FenceRecord> = {}, nodeChange: Partial<NodeFacts> = {}): NodeFacts => {
   const written = record(change);
   const ours = written.outOfService === 'ours' && written.released === null;

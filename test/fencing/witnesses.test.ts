@@ -1,11 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { beganWithoutMachine, mayHaveFreed, witnessAttachments, witnessDisks } from '../../fencing/rules/identity.ts';
 import type { ClusterFacts } from '../../fencing/model/cluster-facts.ts';
-import { attachment, cluster, machine, marked, node, NOW, record, view, volume } from './view-builder.ts';
+import {
+  attachedAtMark,
+  attachment,
+  cluster,
+  machine,
+  marked,
+  node,
+  NOW,
+  record,
+  view,
+  volume,
+} from './view-builder.ts';
 
 /** Which disks can confirm that a machine is gone which its cloud does not know. */
-
-const recorded = record().volumes.map((one) => ({ ...one, attached: true }));
 
 const noted = { source: 'volumeAttachment', driver: 'a-driver' } as const;
 
@@ -19,7 +28,7 @@ describe('a witness', () => {
   });
 
   it('has no attachment if only the record of a fence that began without the machine names it', () => {
-    const standing = marked({ generation: null, volumes: recorded });
+    const standing = marked({ generation: null, volumes: attachedAtMark });
     const found = unknown({ node: standing, volumes: [volume({ attachment: null })] });
     expect([witnessDisks(found), witnessAttachments(found)]).toEqual([['disk-1'], []]);
   });
@@ -28,7 +37,7 @@ describe('a witness', () => {
     ['which Kubernetes is detaching from it', { deletingSince: NOW - 1_000 }, ['disk-1']],
     ['whose attachment names another machine', { source: { ...noted, value: 'm-2' } }, []],
   ])('is a disk of that record, but not one of another machine: %s', (_, change, disks) => {
-    const standing = marked({ generation: null, volumes: recorded });
+    const standing = marked({ generation: null, volumes: attachedAtMark });
     const found = unknown({ node: standing, volumes: [volume({ attachment: attachment(change) })] });
     expect(witnessDisks(found)).toEqual(disks);
   });
@@ -52,8 +61,8 @@ describe('whether a fence may have freed the disks', () => {
   const detached = [volume({ attachment: null })];
 
   it.each([
-    ['with its label', marked({ volumes: recorded })],
-    ['although someone removed its label', marked({ volumes: recorded }, { label: null })],
+    ['with its label', marked({ volumes: attachedAtMark })],
+    ['although someone removed its label', marked({ volumes: attachedAtMark }, { label: null })],
     ['although someone removed its record', marked({}, { record: null, recordText: null })],
     [
       'although someone removed all but the quarantine',

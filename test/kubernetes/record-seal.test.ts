@@ -4,14 +4,12 @@ import { FENCED_LABEL, RECORD_ANNOTATION, SEAL_LABEL } from '../../kubernetes/na
 import { nodeFacts } from '../../kubernetes/node-facts.ts';
 import { isForged } from '../../fencing/model/cluster-facts.ts';
 import { brokenSeal, isSealed, sealLabel, unmatchedSeal } from '../../kubernetes/record-seal.ts';
-import { ago, record } from '../fencing/view-builder.ts';
+import { ago, attachedAtMark as volumes, record } from '../fencing/view-builder.ts';
 
 const sealed = (labels: Readonly<Record<string, string>> = sealLabel(record())) => ({ metadata: { labels } });
 const textWith = (change: object) => JSON.stringify({ ...record(), ...change });
 const recordWith = (change: object) => parseRecord(textWith(change));
 const forged = (change: object) => unmatchedSeal(sealed(), recordWith(change)) !== null;
-
-const volumes = record().volumes.map((volume) => ({ ...volume, attached: true }));
 
 describe('a record that a kubelet has changed', () => {
   it.each<[string, Partial<FenceRecord>]>([

@@ -281,3 +281,9 @@ test('a mark does not replace a fence that a person has just removed (seed 23000
 test('the fence that a person ends does not get the generation of the boot that begins (seed 2400551800)', async () => {
   expect(failureOf(await play(takenOverPlanFor(2_400_551_800)))).toBeNull();
 });
+
+// A run fenced a machine that the cloud did not know, and a person removed that fence at once. The mark of another run
+// came after that, when Kubernetes had begun to detach all disks. So its record named no disk that could be asked.
+test('our taint does not stay if no disk was attached any more at the mark (seed 2600142387)', async () => {
+  expect(failureOf(await play(takenOverPlanFor(2_600_142_387)))).toBeNull();
+});

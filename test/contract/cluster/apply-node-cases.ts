@@ -168,6 +168,19 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect((await read(node)).metadata.labels).toEqual({ [LABEL]: record.fence, ...sealLabel(lifted) });
   });
 
+  it('does not end a fence on a person’s word for a boot that has ended on the Node since', async () => {
+    const { node, record, text } = await marked();
+    const target = { ...targetOf(node, text), bootID: 'boot-0' };
+    const step: ClusterStep = {
+      do: 'lift-out-of-service',
+      node: target,
+      record: { ...record, phase: 'releasing', bootID: target.bootID },
+    };
+    await expect(apply(step)).rejects.toThrow(Refused);
+    expect(await taints(node)).toEqual([OURS, QUARANTINE]);
+    expect((await read(node)).metadata.annotations).toEqual({ 'cloudfence.dev/fence': text });
+  });
+
   it('lifts its out-of-service taint even if the record is lost, and writes no record', async () => {
     const { node, text } = await marked();
     await harness().admin('PATCH', `${NODES}/${node.name}`, {
