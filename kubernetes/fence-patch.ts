@@ -183,10 +183,10 @@ const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): Node
 
 /**
  * Returns whether the record of a release names the boot that the Node showed. A person ends such a fence while the
- * machine is off.
+ * machine is off. A record of a boot that has ended names none.
  */
 const endsPresentBoot = ({ bootID }: NodeTarget, record: FenceRecord): boolean =>
-  record.phase === 'releasing' && record.bootID === bootID;
+  record.phase === 'releasing' && record.bootID === bootID && bootID !== '';
 
 /**
  * Removes the out-of-service taint. The patch tests neither the boot nor a lost record, because the taint must be

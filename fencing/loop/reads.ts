@@ -50,15 +50,13 @@ const statedGeneration = (state: RunState, machine: Observation<MachineFacts>): 
     ? {}
     : statedAs({ firstGeneration: machine.value.generation }, state, machine);
 
-/** Returns the fence or the boot to which a person's statement applies, as the first look at the Node shows it. */
+/** Returns the fence and the boot to which a person's statement applies, as the first look at the Node shows them. */
 const statedOnNode = (state: RunState, cluster: Observation<ClusterFacts>): Stated => {
   const { request, memory } = state;
   const { node } = cluster.value;
-  if (request.accepted !== null && memory.firstFence === undefined)
-    return statedAs({ firstFence: node && fenceIdOn(node) }, state, cluster);
-  return request.vouched === null || memory.firstBoot !== undefined
+  return (request.accepted ?? request.vouched) === null || memory.firstBoot !== undefined
     ? {}
-    : statedAs({ firstBoot: node && node.bootID }, state, cluster);
+    : statedAs({ firstFence: node && fenceIdOn(node), firstBoot: node && node.bootID }, state, cluster);
 };
 
 /**

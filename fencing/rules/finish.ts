@@ -49,7 +49,7 @@ const nodeKept = (view: View, node: NodeFacts): string | null => {
   if (mayBeBack(view))
     return (
       `the cloud knew ${view.machine.machine} when the fence began, but no longer does. The fence has freed the ` +
-      'disks that could confirm that the machine is gone: if it is gone, delete the Node yourself'
+      'disks that could confirm that it is gone: if so, delete the Node yourself'
     );
   if (node.deleting) return 'someone else is deleting it';
   if (node.finalizers.length > 0) return `it has a finalizer: ${node.finalizers.join(', ')}`;

@@ -193,6 +193,10 @@ export const wasAttachedToMachine = (view: EvidenceView, volume: VolumeFacts): b
   return isAttachedHere(view, volume) || (!isElsewhere && isRecorded(view, volume));
 };
 
+/** Returns whether the Node shows another boot than the one that this run saw first. */
+export const nodeShowsAnotherBoot = ({ cluster: { node }, memory: { firstBoot } }: View): boolean =>
+  node !== null && firstBoot !== undefined && firstBoot !== node.bootID;
+
 /**
  * Returns whether a volume has neither an attachment nor a PersistentVolume any more. In that case, Kubernetes has
  * allowed the deletion of its disk.
@@ -206,9 +210,6 @@ export const isVolumeGone = ({ attachment, persistentVolume }: VolumeFacts): boo
  */
 export const beganWithoutMachine = ({ generation, phase, vouched }: FenceRecord): boolean =>
   generation === null && vouched === null && (phase === 'fencing' || phase === 'fenced');
-
-/** Returns whether a disk was attached to the machine when this fence began. */
-export const hadDisk = ({ volumes }: FenceRecord): boolean => volumes.some(({ attached }) => attached);
 
 /**
  * Returns whether the Node may have a fence that began while the cloud knew the machine. Such a fence frees the disks,

@@ -4,9 +4,9 @@ import { because, type Reason } from '../model/reason.ts';
 import type { FenceRecord } from '../model/record.ts';
 import type { ClusterStep } from '../model/steps.ts';
 import { hasNothingToFree, mayBegin } from './guards.ts';
-import { beganWithoutMachine, hadDisk, proveIdentity } from './identity.ts';
+import { beganWithoutMachine, proveIdentity } from './identity.ts';
 import { targetNode, isUnmarked } from './mark.ts';
-import { vouchReason } from './proof.ts';
+import { missingNeedsWitness, vouchReason } from './proof.ts';
 import { type Decision, type Moment, type Rule, takeStep, type View } from './view.ts';
 
 /** When our out-of-service taint must be removed although the fence has not ended. */
@@ -77,13 +77,15 @@ export const liftOutlivedTaint = (node: NodeFacts, now: Moment): Lift | null => 
   return { step: { do: 'lift-out-of-service', node: targetNode(node), record }, because: bootedSince(node) };
 };
 
-/**
- * Returns whether the record of the fence is there, and a proof is possible. If the machine was gone when the fence
- * began, that takes a disk that was attached then. There is none if Kubernetes had begun to detach all of them, for
- * example because of a fence that someone has removed since.
- */
+/** Returns whether the record of the fence is there, and can say that the machine was gone when the fence began. */
 const isRecordKept = ({ record, label }: NodeFacts): boolean =>
-  record !== null && (!beganWithoutMachine(record) || (label !== null && hadDisk(record)));
+  record !== null && (label !== null || !beganWithoutMachine(record));
+
+/**
+ * Returns whether no disk can confirm any more that the machine is gone, after a search of all attachments. An example
+ * is a mark after which someone removed an earlier fence: Kubernetes had begun to detach all disks by then.
+ */
+const hasNoWitness = (view: View): boolean => view.memory.witness === null && missingNeedsWitness(view)?.do === 'end';
 
 /**
  * Returns what nothing proves any more, or null. If the Node's identity is in doubt, another machine may use its name
@@ -93,7 +95,7 @@ const isRecordKept = ({ record, label }: NodeFacts): boolean =>
 const unprovable = (view: View, node: NodeFacts): string | null => {
   const { machine, power } = view.machine;
   if (proveIdentity(node, view.machine, view.identityRules) !== 'proven') return `that the Node is that of ${machine}`;
-  return power === 'missing' && !isRecordKept(node) ? `that ${machine} is off` : null;
+  return power === 'missing' && (!isRecordKept(node) || hasNoWitness(view)) ? `that ${machine} is off` : null;
 };
 
 /** Returns why our out-of-service taint must be removed from the Node, or null. */

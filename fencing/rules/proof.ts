@@ -6,10 +6,10 @@ import { hasNothingToFree } from './guards.ts';
 import {
   acceptCommand,
   beganWithoutMachine,
-  hadDisk,
   isVolumeGone,
   acceptHint,
   mayHaveFreed,
+  nodeShowsAnotherBoot,
   witnessAttachments,
   witnessDisks,
 } from './identity.ts';
@@ -99,7 +99,7 @@ const takesNoWitness = (view: View): boolean => {
   const record = currentRecord(view);
   if (!record) return false;
   return beganWithoutMachine(record)
-    ? hadDisk(record) && view.cluster.volumes.every(isVolumeGone)
+    ? record.volumes.some(({ attached }) => attached) && view.cluster.volumes.every(isVolumeGone)
     : hasNothingToFree(view);
 };
 
@@ -191,10 +191,6 @@ export const vouchingRefused: Rule = (view) =>
   vouchReason(view) !== null && view.policy.vouching === 'refused'
     ? refuse(because('vouching-refused', 'the configuration does not allow vouching for a machine (policy.vouching)'))
     : null;
-
-/** Returns whether the Node shows another boot than the one that this run saw first. */
-const nodeShowsAnotherBoot = ({ cluster: { node }, memory: { firstBoot } }: View): boolean =>
-  node !== null && firstBoot !== undefined && firstBoot !== node.bootID;
 
 /**
  * Returns whether the cloud names another boot than when this run began, or names one only now. A machine that resumes

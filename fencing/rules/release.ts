@@ -18,7 +18,7 @@ import { because, type Reason } from '../model/reason.ts';
 import { type Step, stepKey } from '../model/steps.ts';
 import { type Decision, refuse, released, type Rule, takeStep, type View, wait } from './view.ts';
 import { pollDelay, secondReadPending } from './waits.ts';
-import { acceptCommand, namesOnlyThisMachine, proveIdentity } from './identity.ts';
+import { acceptCommand, namesOnlyThisMachine, nodeShowsAnotherBoot, proveIdentity } from './identity.ts';
 import { newRecord, presentGeneration, targetNode } from './mark.ts';
 import { podsUsing } from './pods.ts';
 import { fenceOfBareLabel } from './removed.ts';
@@ -225,7 +225,7 @@ const isAnotherFence = (node: NodeFacts, { memory: { firstFence, isStatementOld 
  * Releases the fence, or removes the rest of it, because a person has checked the machine and vouches for it. The
  * statement applies to one fence only: if another one may have begun since, it stays. This needs no proof and no
  * identity source. The Node is not fenced again in the boot that it shows, unless the cloud says that the boot that was
- * fenced has ended. If the state may also be that of a machine that starts, a second read shows to which boot the
+ * fenced has ended, or the Node showed another boot at the beginning: the statement is about that one. If the state may also be that of a machine that starts, a second read shows to which boot the
  * statement applies.
  */
 export const acceptedByPerson: Rule = (view) => {
@@ -244,7 +244,7 @@ export const acceptedByPerson: Rule = (view) => {
   if (pending) return pending;
   const kept = node.record ?? node.strayRecord;
   const record = kept ?? reconstructed(view, node);
-  const hasEnded = hasFencedBootEnded(view, kept);
+  const hasEnded = hasFencedBootEnded(view, kept) || nodeShowsAnotherBoot(view);
   const ended = endedByPerson(view, node, record, hasEnded);
   const lift: Step = { do: 'lift-out-of-service', node: targetNode(node), record: ended };
   const isBegun = record.phase === 'releasing' && view.memory.takenAt.has(stepKey(lift));

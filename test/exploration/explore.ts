@@ -282,6 +282,7 @@ export const sweptBy = (world: World, { generation, sawTaint }: Sweep, scenario:
 
 const afterMark = (effect: World): World => ({
   ...effect,
+  removed: effect.removed?.mistakable === undefined ? effect.removed : null,
   swept: false,
   offSinceMark: effect.offSinceMark === null ? null : !isUp(effect) && effect.machine.power !== 'starting',
   word: effect.word && {
@@ -324,7 +325,7 @@ const afterStep = (step: Step, effect: World, scenario: Scenario): World => {
         boot: effect.node.boot,
         start: effect.machine.boot,
         age: 0,
-        ...(effect.wasOff !== null && { mistakable: true }),
+        ...(effect.wasOff !== null && { mistakable: generationIn(effect, scenario) ?? '' }),
       },
     };
   if (step.do === 'set-tombstone') return afterTombstone(step.tombstone !== null, effect);

@@ -162,9 +162,14 @@ const releasesTooMuch = (step: Step, world: World): boolean => {
 const continuesAfter = (removed: NonNullable<World['removed']>, step: Step, { transit }: Assumption): boolean =>
   DESTRUCTIVE.has(step.do) && (step.do === 'mark' || removed.age > PROOF_TICKS + transit);
 
+/** Returns whether the step of a run that may have seen only the previous stop is not about the stop of the word. */
+const isMistaken = ({ mistakable, age }: NonNullable<World['removed']>, step: Step, assumption: Assumption): boolean =>
+  mistakable !== undefined &&
+  !(step.do === 'mark' && (step.record.generation === mistakable || age >= longAgo(assumption)));
+
 const isAfterRemoval = (step: Step, { removed, node, machine }: World, assumption: Assumption): boolean =>
   removed !== null &&
-  removed.mistakable !== true &&
+  !isMistaken(removed, step, assumption) &&
   removed.boot === node?.boot &&
   [null, machine.boot].includes(removed.start) &&
   continuesAfter(removed, step, assumption);

@@ -187,7 +187,10 @@ export const variants: readonly Variant[] = [
   edited(
     'our taint stays if the record is gone and the cloud does not know the machine',
     'fencing/rules/lift.ts',
-    ["return power === 'missing' && !isRecordKept(node) ?", 'return node.record === undefined ?'],
+    [
+      "return power === 'missing' && (!isRecordKept(node) || hasNoWitness(view)) ?",
+      'return node.record === undefined ?',
+    ],
     'left-marked-without-record-and-unknown',
     'recovery',
   ),

@@ -117,10 +117,11 @@ export interface World {
     readonly start: number | null;
     readonly age: number;
     /**
-     * A person's word about a machine that was started and stopped so quickly that the cloud may still have shown its
-     * previous stop. A run that sees that stop cannot know that the word is about the later one.
+     * The generation to which a person's word applies, if the machine was started and stopped so quickly that the cloud
+     * may still have shown its previous stop. A run that sees that stop cannot know that the word is about the later
+     * one. It may fence the machine, and nothing is left of the word then.
      */
-    readonly mistakable?: true;
+    readonly mistakable?: string;
   } | null;
   /** The label of the fence whose record a kubelet has removed or changed, or null. */
   readonly recordRemoved: string | null;

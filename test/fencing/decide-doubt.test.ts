@@ -137,7 +137,7 @@ describe('the disks that may confirm a "not found"', () => {
     ],
     [
       'do not include a disk that the fence may have freed, if the fence is being released',
-      known(free, { phase: 'releasing', generation: null }),
+      known(free, { phase: 'releasing', generation: null, released: ago(1_000) }),
     ],
   ])('%s', (_, given) => expect(said(given)).toBe('refused missing-without-witness'));
 

@@ -5,7 +5,7 @@ import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { ago, cluster, machine, marked, optOut, pod, view, volume } from './view-builder.ts';
+import { ago, attachedAtMark, cluster, machine, marked, optOut, pod, record, view, volume } from './view-builder.ts';
 
 const stepOf = (given: View): Step | null => {
   const decision = decide(given);
@@ -104,4 +104,53 @@ describe('the out-of-service taint', () => {
       record: { fence: 'run.1', phase: 'fencing', released: null, pods: [{ name: 'late' }, { name: 'db-0' }] },
     });
   });
+});
+
+describe('the out-of-service taint of a fence that began when its machine was gone already', () => {
+  const [first] = record().volumes;
+  const free = volume({ attachment: null });
+  const unknown = (change: Partial<ClusterFacts>, memory: Partial<View['memory']> = {}, rest: Partial<View> = {}) =>
+    view({
+      machine: machine({ power: 'missing', generation: null, disks: [], since: null }),
+      cluster: cluster({ node: marked({ generation: null }), lease: null, pods: [], volumes: [free], ...change }),
+      memory: { ...view().memory, searched: true, ...memory },
+      ...rest,
+    });
+  const tolerated = { pods: [pod({ tolerates: true, uid: 'other' })], volumes: [volume()] };
+  const vouching = {
+    request: { ...view().request, vouched: 'pulled the plug' },
+    policy: { ...defaultPolicy, vouching: 'accepted' },
+  } as const;
+  const another = {
+    driver: 'b-driver',
+    handle: 'rbd-1',
+    persistentVolume: 'pv-2',
+    attachment: 'csi-2',
+    attached: true,
+  };
+
+  it.each([
+    ['goes if no disk was attached any more at the mark', unknown({})],
+    [
+      'goes if only a disk of another kind was attached, about which the cloud cannot be asked',
+      unknown({ node: marked({ generation: null, volumes: [first ?? another, another] }) }),
+    ],
+    [
+      'goes if the disk that was attached has been deleted, and another one is left that was not attached',
+      unknown({
+        node: marked({ generation: null, volumes: [...attachedAtMark, { ...another, attached: false }] }),
+        volumes: [
+          volume({ attachment: null, persistentVolume: null }),
+          volume({ handle: 'disk-2', key: 'a-driver^disk-2', attachmentName: 'csi-2', attachment: null }),
+        ],
+      }),
+    ],
+  ])('%s', (_, given) => expect(said(given)).toBe('lift-out-of-service'));
+
+  it.each([
+    ['until all attachments have been searched', unknown({}, { searched: false }), 'search missing-without-witness'],
+    ['while the answer of the disks counts', unknown({}, { witness: 'released' }), 'delete-node'],
+    ['while a disk can be asked', unknown(tolerated), 'witness missing-without-witness'],
+    ['while a person vouches for the machine', unknown({}, {}, vouching), 'delete-node'],
+  ])('stays %s', (_, given, expected) => expect(said(given)).toBe(expected));
 });

@@ -6,7 +6,7 @@ import { type RunState, startRun, viewOf } from '../../fencing/loop/state.ts';
 import type { NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
-import { cluster, machine, marked, node, NOW, view } from './view-builder.ts';
+import { ago, cluster, machine, marked, node, NOW, view } from './view-builder.ts';
 import { said } from './said.ts';
 
 /** A person's statement is about the fence and the boot that stood when their command began. */
@@ -144,5 +144,54 @@ describe('a statement that a fence may end', () => {
       state = reduce(state, command, { to: 'look', ...answer }, at(time));
     }
     expect(asked).toEqual(['node', 'machine node', 'act']);
+  });
+});
+
+describe('the record of a release that a person requested', () => {
+  const parked = (bootID: string) =>
+    marked(
+      { phase: 'fenced', released: ago(60_000) },
+      { bootID, taints: { outOfService: false, ours: false, quarantine: true } },
+    );
+  const seen = (bootID: string, from: number, to: number) => ({
+    value: cluster({ node: parked(bootID), pods: [], volumes: [] }),
+    requestedAt: at(from),
+    receivedAt: to,
+  });
+  const generationAt = (generation: string, from: number, to: number) => ({
+    value: machine({ generation }),
+    requestedAt: at(from),
+    receivedAt: to,
+  });
+  /** The Node shows boot-a when the command begins. Then the answer of the cloud takes ten minutes. */
+  const answered = (
+    machineRead: ReturnType<typeof generationAt>,
+    clusterRead: ReturnType<typeof seen>,
+    now: number,
+  ): RunState => {
+    const state = begun({ accepted: 'checked' });
+    const first = { to: 'look', machine: null, cluster: seen('boot-a', STATED, 1_100) } as const;
+    const known = reduce(state, nextCommand(state, at(STATED)), first, at(1_100));
+    const both = { to: 'look', machine: machineRead, cluster: clusterRead } as const;
+    return reduce(known, nextCommand(known, at(1_100)), both, at(now));
+  };
+
+  it('names no boot if the Node has shown another one since the command began', () => {
+    const state = answered(generationAt('boot-2', 300_000, 300_100), seen('boot-b', 300_000, 300_100), 300_100);
+    expect(nextCommand(state, at(300_100))).toMatchObject({
+      do: 'act',
+      step: { record: { bootID: '', phase: 'releasing', generation: 'boot-1' } },
+    });
+  });
+
+  it('names no boot either if the answer of the cloud is older than the new boot', () => {
+    const state = answered(generationAt('boot-1', 1_100, 300_000), seen('boot-a', 1_100, 300_000), 300_000);
+    const again = nextCommand(state, at(300_000));
+    expect(again).toMatchObject({ do: 'look', machine: false, cluster: true });
+    const later = { to: 'look', machine: null, cluster: seen('boot-b', 300_000, 300_100) } as const;
+    expect(nextCommand(reduce(state, again, later, at(300_100)), at(300_100))).toMatchObject({
+      do: 'act',
+      step: { record: { bootID: '', phase: 'releasing' } },
+    });
   });
 });
