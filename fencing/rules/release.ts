@@ -225,8 +225,8 @@ const isAnotherFence = (node: NodeFacts, { memory: { firstFence, isStatementOld 
  * Releases the fence, or removes the rest of it, because a person has checked the machine and vouches for it. The
  * statement applies to one fence only: if another one may have begun since, it stays. This needs no proof and no
  * identity source. The Node is not fenced again in the boot that it shows, unless the cloud says that the boot that was
- * fenced has ended, or the Node showed another boot at the beginning: the statement is about that one. If the state may also be that of a machine that starts, a second read shows to which boot the
- * statement applies.
+ * fenced has ended, or the Node showed another boot at the beginning: the statement is about that one. If the state may
+ * also be that of a machine that starts, a second read shows to which boot the statement applies.
  */
 export const acceptedByPerson: Rule = (view) => {
   const { node } = view.cluster;

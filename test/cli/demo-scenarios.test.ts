@@ -48,7 +48,7 @@ describe('the demo, in the world with Cloudfence', () => {
     );
     expect(event).toMatchObject({
       reason: 'FencingRefused',
-      note: expect.stringContaining('running, so it may still write'),
+      note: expect.stringContaining('running: it may still write'),
       regarding: { name: end.story.node },
     });
     expect(
