@@ -152,5 +152,10 @@ describe('the out-of-service taint of a fence that began when its machine was go
     ['while the answer of the disks counts', unknown({}, { witness: 'released' }), 'delete-node'],
     ['while a disk can be asked', unknown(tolerated), 'witness missing-without-witness'],
     ['while a person vouches for the machine', unknown({}, {}, vouching), 'delete-node'],
+    [
+      'if the cloud does not find a disk, because its PersistentVolume may be deleted next',
+      unknown({ node: marked({ generation: null, volumes: attachedAtMark }) }, { witness: 'none' }),
+      'refused missing-without-witness',
+    ],
   ])('stays %s', (_, given, expected) => expect(said(given)).toBe(expected));
 });

@@ -254,6 +254,23 @@ describe('the patch that ends a mark', () => {
       record: { ...record, phase },
     }) as const;
 
+  it.each([
+    ['tests', 'that a person ends in the boot that the Node showed', 'releasing', 'boot-1', 'boot-1', true],
+    ['does not test', 'whose record names another boot', 'releasing', 'boot-0', 'boot-1', false],
+    ['does not test', 'whose machine may write', 'lifted', 'boot-1', 'boot-1', false],
+    ['does not test', 'whose record names no boot, of a Node that shows none', 'releasing', '', '', false],
+  ] as const)('%s the boot for a fence %s', (_, _case, phase, recorded, shown, tested) => {
+    const step = ends(phase);
+    const patch = fencePatch(fenced([{ ...OUT, value: OWN_VALUE }, QUARANTINE]), {
+      ...step,
+      do: 'lift-out-of-service',
+      node: { ...step.node, bootID: shown },
+      record: { ...step.record, bootID: recorded },
+    });
+    const test = { op: 'test', path: '/status/nodeInfo/bootID', value: shown };
+    expect(Array.isArray(patch) && patch.some((one) => JSON.stringify(one) === JSON.stringify(test))).toBe(tested);
+  });
+
   it.each(['fenced', 'lifted'] as const)('is not created if someone else removed the taint meanwhile (%s)', (phase) => {
     expect(() => fencePatch(fenced([QUARANTINE]), ends(phase))).toThrow(Refused);
     expect(() => fencePatch(fenced([QUARANTINE]), ends(phase))).toThrow(
