@@ -30,6 +30,7 @@ import {
   putLabelOps,
   removeLabelOps,
   addTaintOps,
+  taintPreconditions,
   removeTaintOps,
   removeRecordOps,
 } from './node-patch.ts';
@@ -123,10 +124,14 @@ const labelsFor = (node: V1Node, { record, addOutOfService }: StepTo<'mark'>): N
     : [...putLabelOps(node, labels), ...removeLabelOps(node, [TAINT_LABEL])];
 };
 
-/** Marks the Node. The same write removes the note of a stop, because the stop has ended. */
+/**
+ * Marks the Node. The same write removes the note of a stop, because the stop has ended. The patch tests the taints of
+ * an earlier fence that it keeps. If someone removes one of them at the same time, it would be missing in the new fence.
+ */
 const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
   ...testsOfTarget(node, step.node),
   bootPrecondition(step.node),
+  ...taintPreconditions(node, [QUARANTINE, OUT_OF_SERVICE]),
   ...putRecordOps(node, step.record),
   ...removeLabelOps(node, [STOPPING_LABEL]),
   ...labelsFor(node, step),
@@ -172,10 +177,14 @@ const refuseIfUnmarked = (
     throw new Refused(`someone else removed a taint of Node ${name} after Cloudfence read it`);
 };
 
-/** Parks a fence. A parked fence always has the label with its id, even if someone has removed the label before. */
+/**
+ * Parks a fence. A parked fence always has the label with its id, even if someone has removed the label before. The
+ * patch tests the quarantine, because the fence may be moved to a later boot with it.
+ */
 const parkPatch = (node: V1Node, { node: target, record }: StepTo<'park'>): NodePatch => [
   ...testsOfTarget(node, target),
   bootPrecondition(target),
+  ...taintPreconditions(node, [QUARANTINE]),
   ...withoutOwnTaint(node),
   ...putRecordOps(node, record),
   ...putLabelOps(node, { [FENCED_LABEL]: record.fence, ...sealLabel(record) }),

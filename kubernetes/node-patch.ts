@@ -89,6 +89,11 @@ export const addTaintOps = (node: V1Node, taints: readonly TaintOf[]): NodePatch
   return [testResourceVersion(node), { op: 'add', path: '/spec/taints', value: taints }];
 };
 
+interface TestedTaint {
+  readonly path: string;
+  readonly tests: NodePatch;
+}
+
 /** Tests a taint, including its value. If someone has written another value, the taint belongs to them. */
 const testTaint = ({ key, effect, value }: V1Taint, path: string): NodePatch => [
   test(`${path}/key`, key),
@@ -96,14 +101,19 @@ const testTaint = ({ key, effect, value }: V1Taint, path: string): NodePatch => 
   ...(value === undefined ? [] : [test(`${path}/value`, value)]),
 ];
 
-/**
- * Removes a taint by index. Tests that the taint is still at this index. Kubernetes allows only one taint per key and
- * effect, so the index does not change.
- */
-export const removeTaintOps = (node: V1Node, { key, effect }: TaintKind): NodePatch =>
+/** Returns the tests of a taint, with its path. Kubernetes allows only one taint per key and effect. */
+const testedTaint = (node: V1Node, { key, effect }: TaintKind): readonly TestedTaint[] =>
   (node.spec?.taints ?? [])
     .map((taint, at) => ({ taint, path: `/spec/taints/${at}` }))
     .filter(({ taint }) => taint.key === key && taint.effect === effect)
-    .flatMap(({ taint, path }) => [...testTaint(taint, path), { op: 'remove', path } as const]);
+    .map(({ taint, path }) => ({ path, tests: testTaint(taint, path) }));
+
+/** Tests that the taints of these kinds that are on the Node are still there. */
+export const taintPreconditions = (node: V1Node, kinds: readonly TaintKind[]): NodePatch =>
+  kinds.flatMap((kind) => testedTaint(node, kind).flatMap(({ tests }) => tests));
+
+/** Removes a taint by index. Tests that the taint is still at this index. */
+export const removeTaintOps = (node: V1Node, kind: TaintKind): NodePatch =>
+  testedTaint(node, kind).flatMap(({ path, tests }) => [...tests, { op: 'remove', path } as const]);
 
 export const removeRecordOps: Operation = { op: 'remove', path: RECORD_PATH };

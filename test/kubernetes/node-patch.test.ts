@@ -82,7 +82,27 @@ describe('the patch that marks', () => {
     });
     expect(patch).toContainEqual({ op: 'test', path: RECORD_PATH, value: text });
     expect(JSON.stringify(patch)).not.toContain('resourceVersion');
-    expect(JSON.stringify(patch)).not.toContain('/spec/taints');
+  });
+
+  it('tests each taint of an earlier fence that it keeps', () => {
+    const target = targetOf(meta, text);
+    const ofTaints = (taints: Parameters<typeof fenced>[0], outOfService: FenceRecord['outOfService']) => {
+      const next = { ...record, fence: 'fence-2', outOfService };
+      const patch = fencePatch(fenced(taints), { do: 'mark', node: target, record: next, addOutOfService: false });
+      return patch === 'already' ? patch : patch.filter(({ path }) => path.startsWith('/spec/taints'));
+    };
+    expect(ofTaints([{ ...OUT, value: OWN_VALUE }, taint('a'), { ...QUARANTINE, value: 'fenced' }], 'ours')).toEqual([
+      { op: 'test', path: '/spec/taints/2/key', value: QUARANTINE.key },
+      { op: 'test', path: '/spec/taints/2/effect', value: 'NoSchedule' },
+      { op: 'test', path: '/spec/taints/2/value', value: 'fenced' },
+      { op: 'test', path: '/spec/taints/0/key', value: OUT.key },
+      { op: 'test', path: '/spec/taints/0/effect', value: 'NoSchedule' },
+      { op: 'test', path: '/spec/taints/0/value', value: OWN_VALUE },
+    ]);
+    expect(ofTaints([taint('a'), QUARANTINE], 'unsupported')).toEqual([
+      { op: 'test', path: '/spec/taints/1/key', value: QUARANTINE.key },
+      { op: 'test', path: '/spec/taints/1/effect', value: 'NoSchedule' },
+    ]);
   });
 
   it('sets only the quarantine if the cluster does not know the out-of-service taint', () => {
@@ -218,6 +238,8 @@ describe('the patch that parks', () => {
       { op: 'test', path: RECORD_PATH, value: text },
       { op: 'test', path: SEAL_PATH, value: sealOf(record) },
       { op: 'test', path: '/status/nodeInfo/bootID', value: 'boot-1' },
+      { op: 'test', path: '/spec/taints/2/key', value: QUARANTINE.key },
+      { op: 'test', path: '/spec/taints/2/effect', value: 'NoSchedule' },
       { op: 'test', path: '/spec/taints/1/key', value: OUT.key },
       { op: 'test', path: '/spec/taints/1/effect', value: 'NoSchedule' },
       { op: 'test', path: '/spec/taints/1/value', value: OWN_VALUE },

@@ -41,7 +41,7 @@ interface Acceptance {
   readonly named: readonly string[];
 }
 
-/** A mark began a fence. */
+/** A step began a fence. A mark does so, and a park that moves the quarantine to a later boot. */
 interface Begun {
   readonly at: number;
   /** The boot of its machine that had ended. */
@@ -64,7 +64,7 @@ export interface Interference {
   readonly notePatch: (before: V1Node, after: V1Node, machine: Machine | undefined) => void;
   /** A sweep has left the label of a fence on a Node that was Ready. */
   readonly noteSweptNode: (node: V1Node) => void;
-  /** When the fence began, and in which boot, if a mark began it. */
+  /** When the fence began, and in which boot. */
   readonly begun: (fence: string) => Begun | undefined;
   readonly removalOn: (node: V1Node) => Removal | undefined;
   /** Whether a person is ending exactly this fence. */

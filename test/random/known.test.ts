@@ -218,10 +218,11 @@ test('the end of a quarantine may depend on what a kubelet writes (seed 15001024
 // In order: another machine took over a Node with a pod that tolerates our taint, the cloud rejected a power-off, a
 // person removed a quarantine of which only the label was left, while the machine was stopping, a machine with such a
 // label was stopped before a run saw its Node Ready, another machine took over a name while its fence was ending,
-// a kubelet let a disk go while it was mounting it, and the last renewal of a Lease arrived right before a mark, twice.
+// a kubelet let a disk go while it was mounting it, the last renewal of a Lease arrived right before a mark, twice, and
+// a parked machine was started and terminated while its cluster did not answer.
 test.each([
   1_510_027_210, 1_520_008_787, 1_530_051_098, 1_600_098_993, 1_700_105_149, 1_800_097_855, 1_900_112_025,
-  1_900_322_894,
+  1_900_322_894, 2_700_121_446,
 ])('a check knows what may be left (seed %i)', async (seed) => {
   expect(failureOf(await play(takenOverPlanFor(seed)))).toBeNull();
 });
@@ -286,4 +287,9 @@ test('the fence that a person ends does not get the generation of the boot that 
 // came after that, when Kubernetes had begun to detach all disks. So its record named no disk that could be asked.
 test('our taint does not stay if no disk was attached any more at the mark (seed 2600142387)', async () => {
   expect(failureOf(await play(takenOverPlanFor(2_600_142_387)))).toBeNull();
+});
+
+// A person removed the quarantine of a fence of an earlier boot, just before the mark of the next one took effect.
+test('a mark does not keep a quarantine that a person has just removed (seed 2700172799)', async () => {
+  expect(failureOf(await play(takenOverPlanFor(2_700_172_799)))).toBeNull();
 });

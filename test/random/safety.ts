@@ -285,10 +285,10 @@ export const createSafety = ({
     notSpurious(step, before);
     if (DESTRUCTIVE.has(step.do)) destroys(step.do, machine, before, nameOf(before));
     if (step.do === 'mark') marked(before, machine);
-    if (step.do !== 'mark' || !machine) return;
+    if ((step.do !== 'mark' && step.do !== 'park') || !machine) return;
     interference.noteFence(step.record.fence, machine);
     // A mark that only moves the quarantine to this boot frees nothing, so it does not wait.
-    if (step.record.phase === 'fencing') notBeforeDelay(machine);
+    if (step.do === 'mark' && step.record.phase === 'fencing') notBeforeDelay(machine);
   };
   const deletesNode = (before: V1Node, step: Step): void => {
     const machine = cluster.machineOfNode.get(uidOf(before));
