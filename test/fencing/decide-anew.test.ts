@@ -5,7 +5,7 @@ import type { FenceRecord } from '../../fencing/model/record.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { ago, cluster, machine, marked, node, optOut, view } from './view-builder.ts';
+import { ago, cluster, machine, marked, node, optOut, PARKED, view } from './view-builder.ts';
 
 const stepOf = (given: View): Step | null => {
   const decision = decide(given);
@@ -59,7 +59,7 @@ describe('the fence of an earlier boot, when its machine is off again', () => {
     ['although its label is left', { label: 'run.0' }],
     ['although only its quarantine is left', {}],
   ])('without a record, %s: is parked again, so that it has a record when its machine returns', (_, change) => {
-    const lost = node({ taints: { outOfService: false, ours: false, quarantine: true }, ...change });
+    const lost = node({ taints: PARKED, ...change });
     expect(stepOf(view({ ...stale('fenced'), cluster: cluster({ node: lost, pods: [], volumes: [] }) }))).toMatchObject(
       { do: 'park', record: { phase: 'fenced', bootID: 'boot-a' } },
     );
@@ -124,10 +124,9 @@ describe('our taint of an earlier boot, on a Node that someone opted out afterwa
   });
 
   it('does not cause a new fence after it was lifted', () => {
-    const parked = { outOfService: false, ours: false, quarantine: true };
     const lifted = marked(
       { generation: 'boot-0', phase: 'lifted', released: ago(1_000) },
-      { taints: parked, optOuts: [optOut('mine', 'label')] },
+      { taints: PARKED, optOuts: [optOut('mine', 'label')] },
     );
     expect(said(view({ cluster: cluster({ node: lifted }) }))).toBe('refused opted-out');
   });

@@ -7,7 +7,20 @@ import { decide } from '../../fencing/rules/decide.ts';
 import { listUntouched } from '../../fencing/rules/finish.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { ago, attachment, cluster, machine, marked, node, NOW, pod, record, view, volume } from './view-builder.ts';
+import {
+  ago,
+  attachment,
+  cluster,
+  machine,
+  marked,
+  node,
+  NOW,
+  PARKED,
+  pod,
+  record,
+  view,
+  volume,
+} from './view-builder.ts';
 
 /** Each condition of the rules that doubt a proof, one by one. */
 
@@ -141,7 +154,7 @@ describe('the disks that may confirm a "not found"', () => {
     ],
   ])('%s', (_, given) => expect(said(given)).toBe('refused missing-without-witness'));
 
-  const quarantined = { taints: { outOfService: false, ours: false, quarantine: true } };
+  const quarantined = { taints: PARKED };
   const lifted = (change: Partial<AttachmentFacts> = {}, witness: View['memory']['witness'] = null): View => {
     const given = known({
       node: marked({ phase: 'lifted', released: ago(60_000), lease: silent }, quarantined),
@@ -210,7 +223,7 @@ describe('the disks that may confirm a "not found"', () => {
 
   it('are not needed to end a fence that has freed everything, but then its Node is not deleted', () => {
     const parked = { phase: 'fenced', released: ago(1_000) } as const;
-    const quarantine = { taints: { outOfService: false, ours: false, quarantine: true } };
+    const quarantine = { taints: PARKED };
     const ended = { ...free, node: marked({ ...parked, lease: silent, volumes: [] }, quarantine) };
     expect(said(known(free))).toBe('park');
     expect(said(known(ended))).toBe('fenced fenced');

@@ -5,7 +5,20 @@ import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { ago, attachment, cluster, machine, marked, node, NOW, pod, record, view, volume } from './view-builder.ts';
+import {
+  ago,
+  attachment,
+  cluster,
+  machine,
+  marked,
+  node,
+  NOW,
+  PARKED,
+  pod,
+  record,
+  view,
+  volume,
+} from './view-builder.ts';
 
 const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial<View> = {}) =>
   view({ cluster: cluster({ node: marked(), ...change }), ...rest });
@@ -104,7 +117,7 @@ describe('the mark', () => {
     ).toBe('delete-pod');
   });
   it.each([
-    ['out-of-service', { outOfService: false, ours: false, quarantine: true }],
+    ['out-of-service', PARKED],
     ['quarantine', { outOfService: true, ours: true, quarantine: false }],
   ])('is not written again if someone removed the %s taint: the fence stops, and leaves a tombstone', (_, taints) => {
     expect(stepOf(view({ cluster: cluster({ node: marked({}, { taints }) }) }))).toEqual({
@@ -180,7 +193,7 @@ describe('a removal by hand', () => {
             { generation: 'boot-0' },
             {
               taintedFor: fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-0' }),
-              taints: { outOfService: false, ours: false, quarantine: true },
+              taints: PARKED,
             },
           ),
         }),
@@ -236,10 +249,7 @@ describe('a removal by hand', () => {
       'is not seen if Cloudfence itself lifted the mark',
       view({
         cluster: cluster({
-          node: marked(
-            { phase: 'lifted', released: ago(1_000) },
-            { taints: { outOfService: false, ours: false, quarantine: true } },
-          ),
+          node: marked({ phase: 'lifted', released: ago(1_000) }, { taints: PARKED }),
         }),
         remembered: record(),
       }),

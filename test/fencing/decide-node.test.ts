@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { ago, cluster, machine, marked, node, view } from './view-builder.ts';
+import { ago, cluster, machine, marked, PARKED, view } from './view-builder.ts';
 
 const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial<View> = {}) =>
   view({ cluster: cluster({ node: marked(), ...change }), ...rest });
@@ -10,8 +10,7 @@ const fencing = (change: Partial<ReturnType<typeof cluster>> = {}, rest: Partial
 describe('the Node of a fence', () => {
   const free = { pods: [], volumes: [] };
   const gone = { machine: machine({ forGood: true, disks: [] }) };
-  const parkedTaints = { ...node().taints, quarantine: true };
-  const parked = (nodeChange: Parameters<typeof node>[0] = {}) =>
+  const parked = (nodeChange: Parameters<typeof marked>[1] = {}) =>
     fencing({ ...free, node: marked({ phase: 'fenced', released: ago(1_000) }, nodeChange) }, gone);
   const cases: readonly [string, View, string][] = [
     ['is parked if the machine is stopped', fencing(free, { machine: machine({ disks: [] }) }), 'park'],
@@ -51,7 +50,7 @@ describe('the Node of a fence', () => {
     [
       'would be deleted in shadow mode after our taint is gone',
       fencing(
-        { ...free, node: marked({ phase: 'fenced', released: ago(1_000) }, { taints: parkedTaints }) },
+        { ...free, node: marked({ phase: 'fenced', released: ago(1_000) }, { taints: PARKED }) },
         { ...gone, policy: { ...defaultPolicy, shadow: true } },
       ),
       'delete-node',

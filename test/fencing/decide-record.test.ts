@@ -4,7 +4,7 @@ import type { FenceRecord } from '../../fencing/model/record.ts';
 import { decide } from '../../fencing/rules/decide.ts';
 import type { Decision, View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { ago, cluster, machine, marked, node, pod, record, view } from './view-builder.ts';
+import { ago, cluster, machine, marked, node, PARKED, pod, record, view } from './view-builder.ts';
 
 /** What a mark writes into the record, and which record counts for the boot that has ended. */
 
@@ -128,7 +128,7 @@ describe('what someone else removed from a fence', () => {
     ],
     [
       'the taint, and the quarantine is left',
-      at(marked({}, { taints: { outOfService: false, ours: false, quarantine: true } })),
+      at(marked({}, { taints: PARKED })),
       `a taint of fence run.1 from Node node-a${rest}`,
     ],
     ['both taints, and the label is left', at(marked({}, { taints: NONE })), 'a taint of fence run.1 from Node node-a'],
@@ -154,14 +154,13 @@ describe('what someone else removed from a fence', () => {
   it('is not the record alone, because a kubelet can remove it', () => {
     const without = (change: Partial<NodeFacts> = {}, remembered = record()) =>
       said(at(marked({}, { record: null, recordText: null, ...change }), { remembered }));
-    const parked = { outOfService: false, ours: false, quarantine: true };
     expect(without()).toBe('mark');
-    expect(without({ taints: parked }, record({ released: ago(5_000) }))).toBe('mark');
-    expect(without({ taints: parked }, record({ outOfService: 'unsupported' }))).toBe('mark');
-    expect(without({ taints: parked })).toBe('set-tombstone');
+    expect(without({ taints: PARKED }, record({ released: ago(5_000) }))).toBe('mark');
+    expect(without({ taints: PARKED }, record({ outOfService: 'unsupported' }))).toBe('mark');
+    expect(without({ taints: PARKED })).toBe('set-tombstone');
     expect(without({ taints: { outOfService: true, ours: true, quarantine: false } })).toBe('set-tombstone');
     expect(without({ label: null })).toBe('mark');
-    expect(without({ label: null, taints: parked }, record({ released: ago(5_000) }))).toBe('set-tombstone');
+    expect(without({ label: null, taints: PARKED }, record({ released: ago(5_000) }))).toBe('set-tombstone');
     expect(without({ label: 'run.1_removed_0', tombstone: { fence: 'run.1', boot: 'of an earlier boot' } })).toBe(
       'set-tombstone',
     );

@@ -17,6 +17,7 @@ import {
   node,
   NOW,
   optOut,
+  PARKED,
   pod,
   record,
   view,
@@ -24,7 +25,6 @@ import {
 } from './view-builder.ts';
 
 const up = machine({ power: 'running', generation: 'boot-2', disks: [] });
-const PARKED = { outOfService: false, ours: false, quarantine: true };
 /** The machine has booted under a fence whose out-of-service taint was removed 10 minutes ago. */
 const back = (nodeChange: Partial<NodeFacts> = {}, change: Partial<FenceRecord> = {}) =>
   marked({ phase: 'fenced', released: ago(600_000), ...change }, { bootID: 'boot-b', taints: PARKED, ...nodeChange });

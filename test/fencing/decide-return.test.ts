@@ -7,12 +7,10 @@ import { decide } from '../../fencing/rules/decide.ts';
 import { liftOutlivedTaint } from '../../fencing/rules/lift.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { ago, cluster, machine, marked, node, NOW, pod, record, view, volume } from './view-builder.ts';
+import { ago, cluster, machine, marked, node, NOW, PARKED, pod, record, view, volume } from './view-builder.ts';
 
 /** Each condition of the lift and of the release, one by one. */
 
-const NONE = { outOfService: false, ours: false, quarantine: false };
-const PARKED = { ...NONE, quarantine: true };
 const OURS = { outOfService: true, ours: true, quarantine: true };
 const BEFORE = fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' });
 

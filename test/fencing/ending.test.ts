@@ -9,7 +9,7 @@ import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { because, type ReasonCode } from '../../fencing/model/reason.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import { targetNode } from '../../fencing/rules/mark.ts';
-import { attachment, cluster, machine, marked, node, NOW, pod, record, view, volume } from './view-builder.ts';
+import { attachment, cluster, machine, marked, node, NOW, PARKED, pod, record, view, volume } from './view-builder.ts';
 
 /** How a run ends, and what a run that only imagines its steps makes of them. */
 
@@ -261,14 +261,14 @@ describe('an imagined step', () => {
     expect(facts(mark(false))?.node?.taintedFor).toBeNull();
     const earlier = { ...buried, fence: 'run.0' };
     expect(facts(mark(false), marked({}, { taintedFor: earlier }))?.node?.taintedFor).toEqual(earlier);
-    expect(facts(mark(false))?.node?.taints).toEqual({ outOfService: false, ours: false, quarantine: true });
+    expect(facts(mark(false))?.node?.taints).toEqual(PARKED);
     expect(facts(mark(false), marked())?.node?.taints).toEqual({ outOfService: true, ours: true, quarantine: true });
     const taints = { outOfService: true, ours: false, quarantine: true };
     expect(facts(park('fenced'), marked())?.node).toMatchObject({
       label: 'run.1',
       record: { phase: 'fenced' },
       recordText: JSON.stringify(record({ phase: 'fenced' })),
-      taints: { outOfService: false, ours: false, quarantine: true },
+      taints: PARKED,
     });
     expect(facts(park('fenced'), marked({}, { taints }))?.node?.taints).toEqual(taints);
     expect(facts({ do: 'note', node: target, record: record() })?.node).toMatchObject({

@@ -5,7 +5,7 @@ import { decide } from '../../fencing/rules/decide.ts';
 import { failIfDeclined, listUntouched } from '../../fencing/rules/finish.ts';
 import type { Memory, View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { ago, attachment, cluster, machine, marked, pod, view, volume } from './view-builder.ts';
+import { ago, attachment, cluster, machine, marked, PARKED, pod, view, volume } from './view-builder.ts';
 
 /** What a fence leaves alone, and what its outcome says about it. */
 
@@ -113,7 +113,7 @@ describe('a parked Node', () => {
     return decision.do === 'step' && decision.step.do === 'park' ? decision.step.record : decision.do;
   };
   it('needs nothing more if its fence has ended, its taint is removed, and its label is set', () => {
-    const quarantine = { outOfService: false, ours: false, quarantine: true };
+    const quarantine = PARKED;
     const standing = (change: Parameters<typeof marked>[0], rest: Parameters<typeof marked>[1] = {}) =>
       said(fencing({ node: marked({ ...parked, ...change }, { taints: quarantine, ...rest }) }));
     expect(standing({})).toBe('fenced fenced');

@@ -12,8 +12,9 @@ import {
   machine,
   marked,
   node,
-  pod,
   NOW,
+  PARKED,
+  pod,
   record,
   view,
   volume,
@@ -117,10 +118,7 @@ describe('a run looks', () => {
   const parked = facts({
     pods: [],
     volumes: [],
-    node: marked(
-      { phase: 'fenced', released: ago(0) },
-      { taints: { outOfService: false, ours: false, quarantine: true }, taintedFor: null },
-    ),
+    node: marked({ phase: 'fenced', released: ago(0) }, { taints: PARKED, taintedFor: null }),
   });
   const free = read(0, 0, machine({ disks: [] }));
   it.each([
@@ -340,10 +338,7 @@ describe('a step', () => {
       step: { do: 'lift-out-of-service' },
       expires: 1_900 + PROOF_MS,
     });
-    const back = marked(
-      { phase: 'fenced', released: ago(600_000) },
-      { bootID: 'boot-b', taints: { outOfService: false, ours: false, quarantine: true } },
-    );
+    const back = marked({ phase: 'fenced', released: ago(600_000) }, { bootID: 'boot-b', taints: PARKED });
     const returned = {
       ...facts({ node: back, pods: [], volumes: [], lease: ago(1_000) }),
       ...read(0, 1_000, machine({ power: 'running', generation: 'boot-2', disks: [] })),

@@ -3,7 +3,7 @@ import type { SuspectNode } from '../../fencing/model/cluster.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
 import { steppingClock } from './ports.ts';
 import { empty, fencing, named, stage, suspect, swept } from './sweep-stage.ts';
-import { ago, cluster, marked, NOW } from './view-builder.ts';
+import { ago, cluster, marked, NOW, PARKED } from './view-builder.ts';
 
 describe('the overdue fences of a sweep', () => {
   const [MINUTE, DAY] = [60_000, 24 * 3_600_000];
@@ -85,7 +85,7 @@ describe('the overdue fences of a sweep', () => {
 
   const returnedNode = marked(
     { phase: 'fenced', begun: begunDaysAgo, released: ago(600_000) },
-    { name: 'node-1', bootID: 'boot-b', taints: { outOfService: false, ours: false, quarantine: true } },
+    { name: 'node-1', bootID: 'boot-b', taints: PARKED },
   );
   const releasing = {
     find: async () => ['node-1'],

@@ -4,7 +4,7 @@ import { startRun } from '../../fencing/loop/state.ts';
 import { reduce } from '../../fencing/loop/reduce.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import { targetNode } from '../../fencing/rules/mark.ts';
-import { cluster, machine, marked, record, view } from './view-builder.ts';
+import { cluster, machine, marked, PARKED, record, view } from './view-builder.ts';
 
 /** What is read again right before a destructive call. If it differs from the look, the call is not sent. */
 
@@ -49,7 +49,7 @@ const clearedBy = (change: Partial<Recheck>): boolean => {
 
 it.each([
   ['everything is as before', {}, true],
-  ['our taint is gone', { taints: { outOfService: false, ours: false, quarantine: true } }, false],
+  ['our taint is gone', { taints: PARKED }, false],
   ['someone else’s taint has replaced ours', { taints: { outOfService: true, ours: false, quarantine: true } }, false],
   ['the quarantine is gone', { taints: { outOfService: true, ours: true, quarantine: false } }, false],
   ['someone has written the record', { recordText: '{}' }, false],

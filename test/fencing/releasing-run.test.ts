@@ -7,14 +7,13 @@ import { defaultPolicy } from '../../fencing/model/policy.ts';
 import { because, type Reason } from '../../fencing/model/reason.ts';
 import type { Step } from '../../fencing/model/steps.ts';
 import { targetNode } from '../../fencing/rules/mark.ts';
-import { cluster, marked, node, NOW, record, view } from './view-builder.ts';
+import { cluster, marked, node, NOW, PARKED, record, view } from './view-builder.ts';
 
 /** What a run that releases a fence knows about it. */
 
 const at = (mono: number) => ({ wall: NOW + mono, mono });
 const { request, identityRules } = view();
 const begun = startRun({ request, policy: defaultPolicy, identityRules, runId: 'run', deadline: 60_000 });
-const PARKED = { outOfService: false, ours: false, quarantine: true };
 const seen = (state: RunState, shown: NodeFacts, mono: number): RunState =>
   withClusterRead(state, { value: cluster({ node: shown }), requestedAt: at(mono), receivedAt: mono + 20 }, at(mono));
 

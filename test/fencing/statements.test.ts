@@ -6,7 +6,7 @@ import { type RunState, startRun, viewOf } from '../../fencing/loop/state.ts';
 import type { NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
-import { ago, cluster, machine, marked, node, NOW, view } from './view-builder.ts';
+import { ago, cluster, machine, marked, node, NOW, PARKED, view } from './view-builder.ts';
 import { said } from './said.ts';
 
 /** A person's statement is about the fence and the boot that stood when their command began. */
@@ -148,11 +148,7 @@ describe('a statement that a fence may end', () => {
 });
 
 describe('the record of a release that a person requested', () => {
-  const parked = (bootID: string) =>
-    marked(
-      { phase: 'fenced', released: ago(60_000) },
-      { bootID, taints: { outOfService: false, ours: false, quarantine: true } },
-    );
+  const parked = (bootID: string) => marked({ phase: 'fenced', released: ago(60_000) }, { bootID, taints: PARKED });
   const seen = (bootID: string, from: number, to: number) => ({
     value: cluster({ node: parked(bootID), pods: [], volumes: [] }),
     requestedAt: at(from),
@@ -163,7 +159,7 @@ describe('the record of a release that a person requested', () => {
     requestedAt: at(from),
     receivedAt: to,
   });
-  /** The Node shows boot-a when the command begins. Then the answer of the cloud takes ten minutes. */
+  /** The Node shows boot-a when the command begins. Then the answer of the cloud takes five minutes. */
   const answered = (
     machineRead: ReturnType<typeof generationAt>,
     clusterRead: ReturnType<typeof seen>,

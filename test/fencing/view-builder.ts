@@ -50,6 +50,9 @@ export const optOut = (says: string, by: OptOut['by'] = 'annotation'): OptOut =>
   remedy: `take ${by} off`,
 });
 
+/** The taints of a Node with nothing but our quarantine. */
+export const PARKED = { outOfService: false, ours: false, quarantine: true } as const;
+
 export const node = (change: Partial<NodeFacts> = {}): NodeFacts => ({
   name: 'node-a',
   uid: 'node-uid',

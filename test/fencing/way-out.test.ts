@@ -3,11 +3,9 @@ import { decide } from '../../fencing/rules/decide.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import type { MachineFacts } from '../../fencing/model/machine.ts';
 import type { NodeFacts } from '../../fencing/model/cluster-facts.ts';
-import { cluster, machine, node, volume, view } from './view-builder.ts';
+import { cluster, machine, node, PARKED, view, volume } from './view-builder.ts';
 
 /** A fence that Cloudfence cannot end by itself. The refusal names the command with which a person ends it. */
-
-const PARKED = { outOfService: false, ours: false, quarantine: true };
 
 const at = (facts: Partial<MachineFacts>, change: Partial<NodeFacts>): View => {
   const seen = view({

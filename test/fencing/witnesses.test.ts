@@ -9,6 +9,7 @@ import {
   marked,
   node,
   NOW,
+  PARKED,
   record,
   view,
   volume,
@@ -64,10 +65,7 @@ describe('whether a fence may have freed the disks', () => {
     ['with its label', marked({ volumes: attachedAtMark })],
     ['although someone removed its label', marked({ volumes: attachedAtMark }, { label: null })],
     ['although someone removed its record', marked({}, { record: null, recordText: null })],
-    [
-      'although someone removed all but the quarantine',
-      node({ taints: { outOfService: false, ours: false, quarantine: true } }),
-    ],
+    ['although someone removed all but the quarantine', node({ taints: PARKED })],
   ])('yes, if its machine was there when it began, %s', (_, standing) => {
     const fenced = unknown({ node: standing, volumes: detached });
     expect(mayHaveFreed(fenced)).toBe(true);
