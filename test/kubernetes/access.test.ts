@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:https';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { TLSSocket } from 'node:tls';
+import { promisify } from 'node:util';
 import { HttpMethod, RequestContext } from '@kubernetes/client-node/dist/gen/index.js';
 import { generate } from 'selfsigned';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -99,7 +100,8 @@ const admitting = async (...certificates: readonly string[]) => {
     await link.authentication.applySecurityAuthentication(request);
     return (await link.send(request, null)).httpStatusCode;
   };
-  return { users, linkAs, ask };
+  const connections = promisify(server.getConnections.bind(server));
+  return { users, linkAs, ask, connections };
 };
 
 describe('a client certificate', () => {
@@ -114,7 +116,7 @@ describe('a client certificate', () => {
 
   it('of a credential plugin is used until the plugin returns another one', async () => {
     const [first, second] = await Promise.all([pemFor('first'), pemFor('second')]);
-    const { users, linkAs, ask } = await admitting(first.cert, second.cert);
+    const { users, linkAs, ask, connections } = await admitting(first.cert, second.cert);
     const folder = await mkdtemp(path.join(tmpdir(), 'cloudfence-'));
     folders.push(folder);
     const file = path.join(folder, 'credential.json');
@@ -132,6 +134,8 @@ describe('a client certificate', () => {
       expect(await ask(link)).toBe(200);
     }
     expect(users).toEqual(['first', 'first', 'second']);
+    // The connections with the first certificate are closed.
+    await expect.poll(() => connections()).toBe(1);
     await link.close();
   });
 });
