@@ -34,11 +34,13 @@ import {
   callsOf,
   hasExpired,
   isOver,
+  type NodeRead,
   outdated,
   rested,
   type RunAt,
   runLater,
   runText,
+  withRead,
 } from './runs.ts';
 import { numbered, onceEach, onceFor, stateKeys } from './state-table.ts';
 import { afterVouch, afterWord, spend } from './surroundings.ts';
@@ -176,7 +178,9 @@ const actEdges = (numbers: Numbers) => {
   const { scenario, worlds, runs, steps } = numbers;
   const stepOf = onceEach<number>();
   const words = onceFor<string>();
-  const effects = onceEach<WorldEdge | Refused>();
+  const reads = numbered<NodeRead | null>(JSON.stringify);
+  const effects = onceFor<ReturnType<typeof onceEach<WorldEdge | Refused>>>();
+  const readRuns = onceEach<number>();
   const after = {
     done: onceEach<ReturnType<typeof onceFor<number>>>(),
     lost: onceEach<number>(),
@@ -189,11 +193,19 @@ const actEdges = (numbers: Numbers) => {
       const spent = spend(worlds.valueOf(world), 'faults');
       return spent && worlds.numberOf(spent);
     });
-  const effectIn = (world: number, step: number) =>
-    effects(world, step, () => {
+  const effectIn = (world: number, step: number, read: NodeRead | null) =>
+    effects(reads.numberOf(read), () => onceEach())(world, step, () => {
       const before = worlds.valueOf(world);
-      const effect = effectOf(before, steps.valueOf(step), scenario);
+      const effect = effectOf(before, steps.valueOf(step), read, scenario);
       return effect instanceof Refused ? effect : edgeTo(numbers, before, effect);
+    });
+  /** A slow write reads the Node first, unless it finds then that it must not, or need not, be sent. */
+  const readsFirst = (step: Step, { wrote }: WorldEdge, { read }: Acting): boolean =>
+    scenario.slow.has('write') && read === null && wrote && 'node' in step && step.do !== 'delete-node';
+  const afterRead = (world: number, number: number, run: Acting): number =>
+    readRuns(world, number, () => {
+      const { node } = worlds.valueOf(world);
+      return node ? runs.numberOf(withRead(run, node)) : number;
     });
   const isDone = (world: number, number: number, run: Acting, call: Call): number => {
     const { latestFence } = worlds.valueOf(world);
@@ -210,12 +222,14 @@ const actEdges = (numbers: Numbers) => {
       after[result](number, call.nth, () => runs.numberOf(acted(run, call, result)));
     const stays = { world, wrote: false, breaks: null };
     const edges: RunEdge[] = [];
-    const effect = effectIn(world, step);
+    const effect = effectIn(world, step, run.read);
     const restores = run.known.isBound === true && restoresFence(call.step, worlds.valueOf(world), scenario.assumption);
     if (effect instanceof Refused) {
       const inWorld = after.refused(number, call.nth, () => onceFor<number>());
       const refused = inWorld(world, () => runs.numberOf(acted(run, call, effect)));
       edges.push({ ...stays, says: `the call of ${RUN} is refused: ${what} (${effect.message})`, run: refused });
+    } else if (readsFirst(call.step, effect, run)) {
+      edges.push({ ...stays, says: `the call of ${RUN} reads the Node: ${what}`, run: afterRead(world, number, run) });
     } else {
       const breaks = restores ? 'removed-stays-removed' : effect.breaks;
       edges.push({ ...effect, breaks, run: isDone(world, number, run, call) });

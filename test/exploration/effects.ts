@@ -5,6 +5,7 @@ import { fencePatch, type FenceStep } from '../../kubernetes/fence-patch.ts';
 import type { ExploredCloud } from './clouds.ts';
 import { attachmentIn, NEIGHBOR, nodeObject, podIn } from './facts.ts';
 import { isToBegin } from './story.ts';
+import type { NodeRead } from './runs.ts';
 import { detached, isAskedOfEarlierNode, isUp, type NodeState, withMachine, type World } from './world.ts';
 
 /** What a step does to a world. The patches of the Node are the ones that Cloudfence sends. */
@@ -23,8 +24,16 @@ export const named = (world: Pick<World, 'latestFence'>, step: Step): Step =>
     ? { ...step, record: { ...step.record, fence: `fence-${nextFence(world)}` } }
     : step;
 
-/** Returns the world after the step, or the refusal of the API server. */
-export const apply = (before: World, decided: Step, cloud: ExploredCloud): World | Refused => {
+/**
+ * Returns the world after the step, or the refusal of the API server. A write of the Node is made from what it has read
+ * of the Node, or from the present Node if `read` is null.
+ */
+export const apply = (
+  before: World,
+  decided: Step,
+  cloud: ExploredCloud,
+  read: NodeRead | null = null,
+): World | Refused => {
   const step = named(before, decided);
   const world = step === decided ? before : { ...before, latestFence: nextFence(before) };
   switch (step.do) {
@@ -55,7 +64,7 @@ export const apply = (before: World, decided: Step, cloud: ExploredCloud): World
     case 'release-node':
     case 'set-tombstone':
     case 'note-stopping':
-      return patched(world, step, cloud);
+      return patched(world, step, cloud, read);
   }
 };
 
@@ -66,11 +75,11 @@ const deleteNode = (world: World, { node }: Extract<ClusterStep, { do: 'delete-n
     : new Refused('the Node is not as it was read');
 };
 
-const patched = (world: World, step: FenceStep, cloud: ExploredCloud): World | Refused => {
+const patched = (world: World, step: FenceStep, cloud: ExploredCloud, read: NodeRead | null): World | Refused => {
   if (world.node === null) return new Refused('the Node is gone');
   const before = nodeObject(world.node, cloud);
   try {
-    const patch = fencePatch(before, step);
+    const patch = fencePatch(read ? nodeObject(read.node, cloud, read.isOld ? 'old' : 'any') : before, step);
     if (patch === 'already') return world;
     const operations = patch.map((operation) => ({ ...operation }));
     const { newDocument } = jsonPatch.applyPatch(before, operations, true, false);

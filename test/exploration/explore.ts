@@ -13,7 +13,17 @@ import { clusterFacts, machineFacts, NODE, nodesIn, recheckOf } from './facts.ts
 import { brokenBy, brokenIn, brokenOnNode, type Invariant } from './invariants.ts';
 import { isTaintedByUs } from './on-node.ts';
 import { plannedInWords, RUN, stepInWords } from './story.ts';
-import { answered, type Asking, begin, type Half, learned, type Read, type RunAt, type Slow } from './runs.ts';
+import {
+  answered,
+  type Asking,
+  begin,
+  type Half,
+  learned,
+  type NodeRead,
+  type Read,
+  type RunAt,
+  type Slow,
+} from './runs.ts';
 import { events } from './surroundings.ts';
 import { afterTime, NOW, TICK_MS } from './time.ts';
 import { type Assumption, isUp, tickLater, type World } from './world.ts';
@@ -29,7 +39,8 @@ export interface Scenario {
   readonly runs: 1 | 2;
   /**
    * The questions whose answers may take any time. Such an answer is given at any moment after the question. The
-   * attachments are read after the rest of the cluster.
+   * attachments are read after the rest of the cluster. A slow write reads the Node, and its patch takes effect at any
+   * moment after that.
    */
   readonly slow: Slow;
   readonly policy: Policy;
@@ -332,9 +343,12 @@ const afterStep = (step: Step, effect: World, scenario: Scenario): World => {
   return step.do === 'lift-out-of-service' ? { ...effect, removed: null } : effect;
 };
 
-/** Returns what the step does to the world when it takes effect, or the refusal of the API. */
-export const effectOf = (world: World, step: Step, scenario: Scenario): Change | Refused => {
-  const effect = apply(world, step, scenario.cloud);
+/**
+ * Returns what the step does to the world when it takes effect, or the refusal of the API. `read`: what a write has
+ * read of the Node before, or null.
+ */
+export const effectOf = (world: World, step: Step, read: NodeRead | null, scenario: Scenario): Change | Refused => {
+  const effect = apply(world, step, scenario.cloud, read);
   if (effect instanceof Refused) return effect;
   const after = afterStep(step, effect, scenario);
   const breaks =

@@ -76,7 +76,7 @@ export const moveOn = (world: World, run: RunAt, scenario: Scenario, order: read
   if (run.at === 'act') {
     const [call] = callsOf(run);
     if (!call) throw new Error('a command without a call');
-    const effect = effectOf(world, call.step, scenario);
+    const effect = effectOf(world, call.step, null, scenario);
     return effect instanceof Refused
       ? { world, run: acted(run, call, effect), says: `the API refuses ${call.step.do}: ${effect.message}` }
       : {

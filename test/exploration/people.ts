@@ -66,4 +66,28 @@ export const people: readonly Scenario[] = [
     { starts: 1 },
     { from: 'mark', but: { paused: longAgo(assumed) } },
   ),
+  scenario(
+    'slow-write-foreign-taint',
+    'The machine is off, a person sets the out-of-service taint, too, and the writes of the Node take time.',
+    { foreignTaints: 1 },
+    { from: 'off', slow: new Set(['write']) },
+  ),
+  scenario(
+    'slow-write-left-marked-and-removed',
+    'A run died right after the mark. A person removes the fence or our taint, the machine is started, and the writes of the Node take time. At most 1 s passes.',
+    { removals: 1, starts: 1 },
+    { from: 'mark', slow: new Set(['write']), but: { ticksLeft: 1 } },
+  ),
+  scenario(
+    'slow-write-left-parked-and-accepted',
+    'A Node is parked. The machine is started and stopped again, a person ends the fence on their word, and the writes of the Node take time.',
+    { starts: 1, stops: 1, accepts: 1 },
+    { from: 'park', slow: new Set(['write']) },
+  ),
+  scenario(
+    'slow-write-two-runs-and-removed',
+    'The machine is off, a person removes the fence or our taint, two runs look, and the writes of the Node take time. No second passes.',
+    { removals: 1 },
+    { runs: 2, from: 'off', slow: new Set(['write']), but: { ticksLeft: 0 } },
+  ),
 ];

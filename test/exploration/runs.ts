@@ -43,8 +43,17 @@ export type RunAt =
     }
   /** The answer to a question is on its way. */
   | { readonly at: 'answer'; readonly known: Known; readonly command: Question; readonly result: CommandResult }
-  /** The steps have their permits. Steps without an answer have not been sent, or are on their way. */
-  | { readonly at: 'act'; readonly known: Known; readonly command: Act; readonly answers: Answers }
+  /**
+   * The steps have their permits. Steps without an answer have not been sent, or are on their way. `read`: what a slow
+   * write has read of the Node before it sends its patch, or null.
+   */
+  | {
+      readonly at: 'act';
+      readonly known: Known;
+      readonly command: Act;
+      readonly answers: Answers;
+      readonly read: NodeRead | null;
+    }
   | { readonly at: 'sleep'; readonly known: Known; readonly command: Sleep; readonly until: number }
   | { readonly at: 'end'; readonly known: Known; readonly ending: Ending };
 
@@ -65,8 +74,14 @@ export interface Half {
   readonly cluster: Read<ClusterFacts> | null;
 }
 
-/** The questions whose answers take time in a scenario. */
-export type Slow = ReadonlySet<'machine' | 'cluster' | 'recheck' | 'witness' | 'survey-connectivity'>;
+/** The Node as a write has read it, and whether someone has written to it since. */
+export interface NodeRead {
+  readonly node: NodeState;
+  readonly isOld: boolean;
+}
+
+/** The questions whose answers take time in a scenario, and whether a write of the Node takes time. */
+export type Slow = ReadonlySet<'machine' | 'cluster' | 'recheck' | 'witness' | 'survey-connectivity' | 'write'>;
 
 /**
  * `accepted`: the statement of a person for whom the run ends the fence, or null. `vouched`: the statement of a person
@@ -106,7 +121,13 @@ const waiting = (known: Known): RunAt => {
     case 'reserve':
       return { at: 'question', known: canonical(known), command, askedAt: NOW };
     case 'act':
-      return { at: 'act', known: canonical(known), command, answers: stepsOfCommand(command).map(() => null) };
+      return {
+        at: 'act',
+        known: canonical(known),
+        command,
+        answers: stepsOfCommand(command).map(() => null),
+        read: null,
+      };
     case 'sleep':
       return { at: 'sleep', known: canonical(known), command, until: awaited(NOW.mono + command.ms) ?? NOW.mono };
     case 'end':
@@ -305,7 +326,7 @@ export const runLater = (
     case 'answer':
       return { ...run, known, command: commandLater(run.command), result: resultLater(run.result) };
     case 'act': {
-      const later = { ...run, known, command: commandLater(run.command) };
+      const later = { ...run, known, command: commandLater(run.command), read: aTickLater(run.read) };
       const lost = callsOf(later).filter((call) => NOW.mono >= call.leaveBy + transit * TICK_MS);
       return lost.reduce<RunAt>((after, call) => (after.at === 'act' ? acted(after, call, 'expired') : after), later);
     }
@@ -392,6 +413,9 @@ export const acted = (run: Acting, { nth }: Call, result: 'done' | 'lost' | 'exp
     : learned(run.known, run.command, { to: 'act', answers: all, sentAt: NOW });
 };
 
+/** Returns the run after its write has read the Node. */
+export const withRead = (run: Acting, node: NodeState): Acting => ({ ...run, read: { node, isOld: false } });
+
 /** Returns the run with the name of the fence that its step begins. */
 export const begun = (run: Acting, step: Step): Acting => ({ ...run, command: { ...run.command, step } });
 
@@ -404,18 +428,18 @@ const outdatedFacts = <T extends Read<ClusterFacts>>(read: T | null): T | null =
     ? { ...read, value: { ...read.value, node: olderVersion(read.value.node) } }
     : read;
 
+const outdatedStep = (step: Step): Step =>
+  'node' in step && step.node.resourceVersion === 'now'
+    ? { ...step, node: { ...step.node, resourceVersion: 'old' } }
+    : step;
+
 /** Returns the run after someone has written to the Node: the resourceVersion that it has read is an old one. */
 export const outdated = (run: RunAt): RunAt => {
   const known = { ...run.known, cluster: outdatedFacts(run.known.cluster) };
   if (run.at === 'look') return { ...run, known, half: { ...run.half, cluster: outdatedFacts(run.half.cluster) } };
-  if (run.at !== 'act' || !('node' in run.command.step) || run.command.step.node.resourceVersion !== 'now')
-    return { ...run, known };
-  const { step } = run.command;
-  return {
-    ...run,
-    known,
-    command: { ...run.command, step: { ...step, node: { ...step.node, resourceVersion: 'old' } } },
-  };
+  if (run.at !== 'act') return { ...run, known };
+  const command = { ...run.command, step: outdatedStep(run.command.step) };
+  return { ...run, known, command, read: run.read && { ...run.read, isOld: true } };
 };
 
 /** Returns whether the run remembers a fence of this Node in its present boot. */
@@ -472,6 +496,7 @@ const waitsFor = (run: RunAt): unknown => {
         stepsOfCommand(run.command).map(({ step, leaveBy }) => [numberOf(step), leaveBy]),
         run.command.expires,
         run.answers.map((answer) => (answer instanceof Error ? answer.name : answer)),
+        run.read && [numberOf(run.read.node), run.read.isOld],
       ];
     case 'sleep':
       return [run.until, run.command.until?.attachments[0]?.uid, run.command.until?.deletedBy];

@@ -269,7 +269,10 @@ export const variants: readonly Variant[] = [
   edited(
     'a park does not test the boot',
     'kubernetes/fence-patch.ts',
-    ['  bootPrecondition(target),\n  ...withoutOwnTaint(node),', '  ...withoutOwnTaint(node),'],
+    [
+      '  bootPrecondition(target),\n  ...taintPreconditions(node, [QUARANTINE]),',
+      '  ...taintPreconditions(node, [QUARANTINE]),',
+    ],
     'left-parked',
     'nothing-of-another-boot',
   ),
@@ -435,6 +438,23 @@ export const variants: readonly Variant[] = [
     ['        ...(endsPresentBoot(target, record) ? [bootPrecondition(target)] : []),\n', ''],
     'left-parked-and-accepted-at-the-post',
     'removed-stays-removed',
+  ),
+  edited(
+    'the patch that removes a taint does not test which taint it removes',
+    'kubernetes/node-patch.ts',
+    ["[...tests, { op: 'remove', path } as const]", "[{ op: 'remove', path } as const]"],
+    'slow-write-left-marked-and-removed',
+    'release-after-return',
+  ),
+  edited(
+    'a patch does not test the record that was read',
+    'kubernetes/node-patch.ts',
+    [
+      '    ...(recordText === null ? [] : [test(RECORD_PATH, recordText)]),\n    isMissing ? testResourceVersion(node) : testSeal(seal),\n',
+      '',
+    ],
+    'slow-write-two-runs-and-removed',
+    'recovery',
   ),
   edited(
     'a release with --accept leaves a tombstone although the machine starts',
