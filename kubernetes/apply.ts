@@ -32,6 +32,11 @@ const expectationOf = ({ name, uid, bootID, recordText }: NodeTarget): string =>
   `Node ${name} has changed since Cloudfence read it: uid ${uid}, boot ${bootID}, ` +
   `${recordText === null ? 'no fence' : 'its fence'}, and its taints`;
 
+const whyRejected = (error: unknown, target: NodeTarget): string =>
+  hasNoRoomForAnnotations(error)
+    ? `the annotations of Node ${target.name} leave no room for a record: remove some`
+    : expectationOf(target);
+
 /**
  * Sends the patch of a Node. A kubelet can fill the annotations of its Node, so that no record can be written. Our
  * taint is removed from such a Node without a new record.
@@ -57,7 +62,7 @@ const patchFence = async (session: StepSession, step: FenceStep): Promise<StepRe
   try {
     await sendPatch(writer, node, step, body);
   } catch (error) {
-    throw isPreconditionFailed(error) ? new Refused(expectationOf(step.node), { cause: error }) : error;
+    throw isPreconditionFailed(error) ? new Refused(whyRejected(error, step.node), { cause: error }) : error;
   }
   return 'done';
 };

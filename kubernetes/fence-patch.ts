@@ -126,7 +126,7 @@ const labelsFor = (node: V1Node, { record, addOutOfService }: StepTo<'mark'>): N
 
 /**
  * Marks the Node. The same write removes the note of a stop, because the stop has ended. The patch tests the taints of
- * an earlier fence that it keeps. If someone removes one of them at the same time, it would be missing in the new fence.
+ * an earlier fence that it keeps. Otherwise, one that someone removes at that moment would be missing in the new fence.
  */
 const markPatch = (node: V1Node, step: StepTo<'mark'>): NodePatch => [
   ...testsOfTarget(node, step.node),

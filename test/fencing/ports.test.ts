@@ -43,6 +43,13 @@ describe('a call with a time limit', () => {
     expect([answer, given.aborted]).toEqual(['in time', true]);
   });
 
+  it('ends with its caller, too', async () => {
+    const caller = new AbortController();
+    const waiting = endInTime(1_000, portsThat({ signal: caller.signal }), (signal) => abortOnSignal(signal, never));
+    caller.abort(new Unavailable('the user interrupted the command'));
+    await expect(waiting).rejects.toThrow('the user interrupted the command');
+  });
+
   it('may take half of what is left until the deadline', () => {
     const clock = { ...steppingClock(), now: () => ({ wall: 0, mono: 20_000 }) };
     expect(halfOf(80_000, { clock })).toBe(30_000);

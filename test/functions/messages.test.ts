@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { parseMessage } from '../../functions/messages.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { onePerMachine, parseMessage } from '../../functions/messages.ts';
 
 it('a message that breaks its reader counts as unreadable, and the error says that this is a bug of Cloudfence', () => {
   const message = parseMessage('m-1', 'a message', () => {
@@ -40,4 +41,16 @@ it.each([
   const read = { hints: [], faults: [], ignored: [], ...(asked && { dryRun: asked }) };
   const message = parseMessage('m-1', JSON.stringify({ ...sent, dryRun: own }), () => read);
   expect(message.items).toMatchObject([{ machine: 'i-1', dryRun: expected }]);
+});
+
+// The older item may come back no more, so the run for both would end without another look.
+it('of several items for one machine, the one with the fewest attempts is handled', () => {
+  const read = { hints: [], faults: [], ignored: [] };
+  const itemsAfter = (hops: number) => {
+    const sent = { cloudfence: 'look-again', machine: 'i-1', hops, because: 'x', event: null, eventAt: null };
+    return parseMessage('m-1', JSON.stringify(sent), () => read).items;
+  };
+  const [late, early] = [itemsAfter(11), itemsAfter(1)];
+  expect([...onePerMachine([...late, ...early], defaultPolicy)]).toEqual(early);
+  expect([...onePerMachine([...early, ...late], defaultPolicy)]).toEqual(early);
 });

@@ -220,6 +220,24 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect(metadata.labels).toEqual({ [LABEL]: record.fence, ...brokenSeal });
   });
 
+  it('writes nothing but a lift if there is no room for the record, and says so', async () => {
+    const { node, record, text } = await marked();
+    const full = 256 * 1024 - `cloudfence.dev/fence${text}full`.length;
+    await harness().admin('PATCH', `${NODES}/${node.name}`, { metadata: { annotations: { full: 'x'.repeat(full) } } });
+    const longer: FenceRecord = { ...record, phase: 'fenced', released: '2026-11-21T10:05:00.000Z' };
+    const target = targetOf(node, text);
+    const steps: readonly ClusterStep[] = [
+      mark(node, { ...longer, fence: 'a-later-fence' }, text),
+      { do: 'note', node: target, record: longer },
+      { do: 'park', node: target, record: longer },
+    ];
+    for (const step of steps)
+      await expect(apply(step), step.do).rejects.toThrow('leave no room for a record: remove some');
+    expect(await taints(node)).toEqual([OURS, QUARANTINE]);
+    const { metadata } = await read(node);
+    expect(metadata.labels).toMatchObject({ [LABEL]: record.fence, ...sealLabel(record) });
+  });
+
   it('lifts its out-of-service taint even if someone removed the labels, because its value is enough', async () => {
     const { node, record, text } = await marked();
     await harness().admin('PATCH', `${NODES}/${node.name}`, {
@@ -344,6 +362,8 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     const node = await makeNode(harness());
     const name = fresh('gone');
     await harness().admin('PATCH', `${NODES}/${node.name}`, { metadata: { labels: { touched: 'yes' } } });
+    // A recheck that has read the Node since then does not change which Node was read.
+    await harness().cluster.recheck(node.name, unhurried());
     await expect(apply({ do: 'delete-node', node: targetOf(node) })).rejects.toThrow(Refused);
     const { metadata } = await read(node);
     expect(await apply({ do: 'delete-node', node: { ...targetOf(metadata), uid: 'an-older-one' } })).toBe('already');
