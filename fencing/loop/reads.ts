@@ -121,10 +121,10 @@ export const unwantedSince = (memory: Memory, cluster: ClusterFacts, now: Moment
 
 /**
  * Returns all attachments of a machine without a Node. The first list is complete, because no attachments are created
- * for a Node that is gone. If another machine uses the name, only that list shows it, so each look reads it again.
+ * for a Node that is gone.
  */
-const attachmentsLeft = (memory: Memory, { node, nameTaken, volumes }: ClusterFacts): readonly string[] | null =>
-  node || nameTaken ? null : (memory.attachments ?? volumes.flatMap(({ attachment }) => attachment?.name ?? []));
+const attachmentsLeft = (memory: Memory, { node, volumes }: ClusterFacts): readonly string[] | null =>
+  node ? null : (memory.attachments ?? volumes.flatMap(({ attachment }) => attachment?.name ?? []));
 
 /**
  * Returns our mark as read, and whether it may be newer than the latest read of the machine. A mark that this run saw

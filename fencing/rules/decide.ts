@@ -30,14 +30,6 @@ const beforeTheMark =
     isUnmarked(view) ? rule(view) : null;
 
 /**
- * Applies the rule only if there is no Node to mark. In that case, only the objects that the Node left behind exist.
- */
-const withoutNode =
-  (rule: Rule): Rule =>
-  (view) =>
-    view.cluster.node === null ? rule(view) : null;
-
-/**
  * Applies the rule wherever a fence may begin: before the mark, before a removed taint is set again, and without a
  * Node.
  */
@@ -89,8 +81,7 @@ const ladder: readonly Rule[] = [
   liftForbiddenMark, // of an earlier boot: no fence of this boot will end that fence
   beforeItBegins(mayBegin), // the guards of a power-off, too: an opt-out of the Node, or of one Pod on it
   beforeTheMark(nothingToFree), // a mark would only be in the way
-  beforeTheMark(delayedByPolicy), // leaves time for planned stops and starts
-  withoutNode(delayedByPolicy),
+  beforeItBegins(delayedByPolicy), // leaves time for planned stops and starts
   // If many machines are off, the cloud or Cloudfence may be wrong. The reservation is written before any other write.
   // If a taint is set again, an expired reservation no longer counts, and the fence counts as a new one.
   beforeItBegins(capReached),

@@ -278,6 +278,11 @@ describe('a fence of a machine that is off', () => {
       'mark',
     ],
     [
+      'is delayed if a pod comes to a Node that was parked for this stop, because nothing has waited for it yet',
+      view({ ...parked, policy: policy({ fenceAfter: 60_000 }) }),
+      'wait delayed-by-policy',
+    ],
+    [
       'is not delayed once it has begun',
       view({ policy: policy({ fenceAfter: 60_000 }), cluster: cluster({ node: marked() }) }),
       'delete-pod',

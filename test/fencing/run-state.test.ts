@@ -158,14 +158,6 @@ describe('a read of the cluster', () => {
     expect(next({ node: null }, fenced).record?.fence).toBe('run.1');
   });
 
-  it('without a Node keeps the attachments that it found, but searches them again if the name is taken', () => {
-    const left = { node: null, volumes: [volume({ attachment: attachment({ name: 'csi-2' }) })] };
-    expect(next(left).memory.attachments).toEqual(['csi-2']);
-    expect(next(left, remembering(read, { attachments: ['csi-1'] })).memory.attachments).toEqual(['csi-1']);
-    for (const known of [read, remembering(read, { attachments: ['csi-1'] })])
-      expect(next({ ...left, nameTaken: true }, known).memory.attachments).toBeNull();
-  });
-
   it('shows the result of the steps since the look before', () => {
     expect(next({}, remembering(read, { sinceLook: new Set(['x']) })).memory.sinceLook.size).toBe(0);
   });

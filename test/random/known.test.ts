@@ -293,3 +293,9 @@ test('our taint does not stay if no disk was attached any more at the mark (seed
 test('a mark does not keep a quarantine that a person has just removed (seed 2700172799)', async () => {
   expect(failureOf(await play(takenOverPlanFor(2_700_172_799)))).toBeNull();
 });
+
+// A machine was started and stopped again, so its Node was parked for the second stop without a delay, because nothing
+// was left to free. A person bound a pod to it at once.
+test('the delay of the policy applies to a pod that comes to a parked Node (seed 2800724468)', async () => {
+  expect(failureOf(await play(takenOverPlanFor(2_800_724_468)))).toBeNull();
+});
