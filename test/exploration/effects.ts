@@ -28,12 +28,7 @@ export const named = (world: Pick<World, 'latestFence'>, step: Step): Step =>
  * Returns the world after the step, or the refusal of the API server. A write of the Node is made from what it has read
  * of the Node, or from the present Node if `read` is null.
  */
-export const apply = (
-  before: World,
-  decided: Step,
-  cloud: ExploredCloud,
-  read: NodeRead | null = null,
-): World | Refused => {
+export const apply = (before: World, decided: Step, cloud: ExploredCloud, read: NodeRead | null): World | Refused => {
   const step = named(before, decided);
   const world = step === decided ? before : { ...before, latestFence: nextFence(before) };
   switch (step.do) {

@@ -113,13 +113,12 @@ describe('a parked Node', () => {
     return decision.do === 'step' && decision.step.do === 'park' ? decision.step.record : decision.do;
   };
   it('needs nothing more if its fence has ended, its taint is removed, and its label is set', () => {
-    const quarantine = PARKED;
     const standing = (change: Parameters<typeof marked>[0], rest: Parameters<typeof marked>[1] = {}) =>
-      said(fencing({ node: marked({ ...parked, ...change }, { taints: quarantine, ...rest }) }));
+      said(fencing({ node: marked({ ...parked, ...change }, { taints: PARKED, ...rest }) }));
     expect(standing({})).toBe('fenced fenced');
     expect(standing({ phase: 'fencing' })).toBe('park');
     expect(standing({}, { label: null })).toBe('park');
-    expect(standing({}, { taints: { ...quarantine, outOfService: true, ours: true } })).toBe('park');
+    expect(standing({}, { taints: { ...PARKED, outOfService: true, ours: true } })).toBe('park');
   });
 
   it('has a record with the generation that the cloud gives now, or with the last one that it gave', () => {

@@ -43,7 +43,7 @@ it.each([
   expect(message.items).toMatchObject([{ machine: 'i-1', dryRun: expected }]);
 });
 
-// The older item may come back no more, so the run for both would end without another look.
+// An item with many attempts is not queued again. If it led, the run for both would end without another look.
 it('of several items for one machine, the one with the fewest attempts is handled', () => {
   const read = { hints: [], faults: [], ignored: [] };
   const itemsAfter = (hops: number) => {

@@ -82,6 +82,7 @@ describe('the patch that marks', () => {
     });
     expect(patch).toContainEqual({ op: 'test', path: RECORD_PATH, value: text });
     expect(JSON.stringify(patch)).not.toContain('resourceVersion');
+    expect(JSON.stringify(patch)).not.toContain('"add","path":"/spec/taints');
   });
 
   it('tests each taint of an earlier fence that it keeps', () => {
