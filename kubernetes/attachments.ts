@@ -101,9 +101,9 @@ export interface LeftoverAttachments {
   /** Attachments to a Node with one of the machine's names, without any machine id. */
   readonly unattributed: readonly V1VolumeAttachment[];
   /**
-   * Names of Nodes to which another machine's disks are attached. Another machine's Node now uses each of these names.
+   * Names of other machines' attachments, by the name of their Node. Another machine uses each of these Node names now.
    */
-  readonly reusedNodeNames: ReadonlySet<string>;
+  readonly ofOthers: ReadonlyMap<string, readonly string[]>;
 }
 
 const groupByOwner = (
@@ -119,7 +119,12 @@ const groupByOwner = (
     if (noted === null) return named.includes(attachment.spec.nodeName) ? 'unattributed' : 'nobody';
     return noted === query.machine ? 'own' : 'another';
   });
-  return { own, unattributed, reusedNodeNames: new Set(another.map(({ spec }) => spec.nodeName)) };
+  const ofOthers = Map.groupBy(another, ({ spec }) => spec.nodeName);
+  return {
+    own,
+    unattributed,
+    ofOthers: new Map([...ofOthers].map(([node, found]) => [node, found.map(({ metadata }) => metadata?.name ?? '')])),
+  };
 };
 
 /**
@@ -129,14 +134,14 @@ const groupByOwner = (
 const listLeftoverAttachments = async (reader: Reader, request: LookRequest): Promise<LeftoverAttachments> => {
   const own: V1VolumeAttachment[] = [];
   const unattributed: V1VolumeAttachment[] = [];
-  const reusedNodeNames = new Set<string>();
+  const ofOthers = new Map<string, readonly string[]>();
   for await (const page of attachmentPages(reader)) {
     const found = groupByOwner(page, request);
     own.push(...found.own);
     unattributed.push(...found.unattributed);
-    for (const node of found.reusedNodeNames) reusedNodeNames.add(node);
+    for (const [node, names] of found.ofOthers) ofOthers.set(node, [...(ofOthers.get(node) ?? []), ...names]);
   }
-  return { own, unattributed, reusedNodeNames };
+  return { own, unattributed, ofOthers };
 };
 
 /**

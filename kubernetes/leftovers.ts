@@ -48,6 +48,7 @@ interface Leftovers {
   readonly taken: boolean;
   readonly pods: readonly PodFacts[];
   readonly volumes: readonly VolumeFacts[];
+  readonly attachmentsOfOthers: readonly string[];
   readonly lease: string | null;
 }
 
@@ -65,7 +66,7 @@ const rememberedOf = ({ remembered, query }: LookRequest): FenceRecord | null =>
  * queried machine, whether or not a Node exists.
  */
 const isNameTaken = ({ node, lease, existing }: NameFacts, { left, now }: LeftoverContext): boolean =>
-  existing !== null || left.reusedNodeNames.has(node) || isAlive(lease, now);
+  existing !== null || left.ofOthers.has(node) || isAlive(lease, now);
 
 const keysOf = (volumes: readonly V1PersistentVolume[], inline: readonly VolumeHandle[] = []): ReadonlySet<string> =>
   new Set([...volumes.flatMap((volume) => csiHandleOf(volume) ?? []), ...inline].map(volumeKey));
@@ -92,7 +93,7 @@ const volumesLeft = async (
   reader: Reader,
   node: string,
   { query, remembered, successorsOf }: LookRequest,
-  found: Pick<VolumeSources, 'inline' | 'persistentVolumes'>,
+  found: Pick<VolumeSources, 'inline' | 'persistentVolumes' | 'nameTaken'>,
 ) => {
   const noted = remembered?.node === node ? remembered.volumes : [];
   const volumes = await readVolumes(reader, {
@@ -128,7 +129,12 @@ const leftoversOf = async (reader: Reader, name: NameFacts, context: LeftoverCon
     taken,
     pods,
     lease: taken ? null : name.lease,
-    volumes: await volumesLeft(reader, name.node, request, { inline, persistentVolumes: [...used, ...attached] }),
+    volumes: await volumesLeft(reader, name.node, request, {
+      inline,
+      persistentVolumes: [...used, ...attached],
+      nameTaken: taken,
+    }),
+    attachmentsOfOthers: left.ofOthers.get(name.node) ?? [],
   };
 };
 
@@ -159,9 +165,10 @@ export const lookAtLeftovers = async (
   return {
     node: null,
     nodeName: names[0]?.node ?? null,
-    nameTaken: found.some(({ taken }) => taken),
+    nameTaken: found[0]?.taken ?? false,
     pods: found.flatMap(({ pods }) => pods),
     volumes: found.flatMap(({ volumes }) => volumes),
+    attachmentsOfOthers: found.flatMap(({ attachmentsOfOthers }) => attachmentsOfOthers),
     lease: found.map(({ lease }) => lease).find((lease) => lease !== null) ?? null,
   };
 };

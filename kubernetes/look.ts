@@ -49,6 +49,7 @@ interface NamedNode {
   readonly node: V1Node;
   readonly facts: NodeFacts;
   readonly pods: readonly V1Pod[];
+  readonly nameTaken: boolean;
 }
 
 /**
@@ -68,7 +69,8 @@ const claimsNeeded = (
  * Reads the volumes of a Node, and those of its pods' claims. Reads the claims and, concurrently, the attachments whose
  * names can already be computed. These attachments show most of the volumes to which the claims are bound.
  */
-const volumesOnNode = async (reader: Reader, { name, node, facts, pods }: NamedNode, request: LookRequest) => {
+const volumesOnNode = async (reader: Reader, on: NamedNode, request: LookRequest) => {
+  const { name, node, facts, pods, nameTaken } = on;
   const remembered = [...(request.remembered?.volumes ?? []), ...(facts.record?.volumes ?? [])];
   const onStatus = volumesOnStatus(node);
   const inline = inlineHandles(pods);
@@ -81,6 +83,7 @@ const volumesOnNode = async (reader: Reader, { name, node, facts, pods }: NamedN
   ]);
   const volumes = await readVolumes(reader, {
     node: name,
+    nameTaken,
     onStatus,
     inline: [...inline, ...found.inline],
     reported: new Set(volumesReported(node).map(volumeKey)),
@@ -121,15 +124,17 @@ const lookAtNode = async (
   keepNode(existing.node, askedAt);
   const { remembered } = request;
   const node = nodeFacts(existing.node, existing.identitySources);
-  const on = { name, node: existing.node, facts: node, pods };
+  const nameTaken = remembered?.node === name && remembered.nodeUid !== node.uid;
+  const on = { name, node: existing.node, facts: node, pods, nameTaken };
   const { claimed, volumes } = await volumesOnNode(reader, on, request);
   const successorsOf = [...request.successorsOf, ...awaitingSuccessors(node, volumes)];
   return {
     node,
     nodeName: name,
-    nameTaken: remembered?.node === name && remembered.nodeUid !== node.uid,
+    nameTaken,
     pods: pods.map((pod) => podFactsOf(pod, claimed)),
     volumes: await withSuccessors(reader, volumes, { node: name, old: node.record?.pods ?? [] }, successorsOf),
+    attachmentsOfOthers: [],
     lease,
   };
 };
@@ -160,6 +165,7 @@ const noNode = (node: string | null): NodeLook => ({
   nameTaken: false,
   pods: [],
   volumes: [],
+  attachmentsOfOthers: [],
   lease: null,
 });
 

@@ -14,6 +14,8 @@ import { pvcKey, csiHandleOf, readVolume, volumeKey } from './volumes.ts';
 /** All sources that name the volumes of a Node. */
 export interface VolumeSources {
   readonly node: string;
+  /** Another machine uses the name of the Node now. */
+  readonly nameTaken: boolean;
   /** In the Node's status, in which its kubelet can write anything. */
   readonly onStatus: readonly VolumeHandle[];
   /** Volumes that a pod or an attachment names itself, without a PersistentVolume. */
@@ -114,7 +116,7 @@ const shownBy = (attachment: V1VolumeAttachment | null, { driver }: VolumeHandle
 const findVolume = async (
   reader: Reader,
   candidate: Candidate,
-  { node, persistentVolumes, reported, isOfThisNode, needsClaim }: VolumeSources,
+  { node, nameTaken, persistentVolumes, reported, isOfThisNode, needsClaim }: VolumeSources,
   attachmentAt: ReadAttachment,
 ): Promise<FoundVolume> => {
   const { driver, handle } = candidate;
@@ -134,6 +136,7 @@ const findVolume = async (
     pvc: volume && pvcKeyOf(volume),
     attachmentName: name,
     attachment: attachment && attachmentFacts(attachment),
+    nameTaken,
     reported: reported.has(volumeKey(candidate)),
     successor: null,
   };

@@ -120,11 +120,16 @@ export const unwantedSince = (memory: Memory, cluster: ClusterFacts, now: Moment
   );
 
 /**
- * Returns all attachments of a machine without a Node. The first list is complete, because no attachments are created
- * for a Node that is gone.
+ * Returns all attachments of a machine without a Node, and those of other machines with its name. The first list is
+ * complete, because no attachments are created for a Node that is gone.
  */
-const attachmentsLeft = (memory: Memory, { node, volumes }: ClusterFacts): readonly string[] | null =>
-  node ? null : (memory.attachments ?? volumes.flatMap(({ attachment }) => attachment?.name ?? []));
+const attachmentsLeft = (memory: Memory, facts: ClusterFacts): readonly string[] | null =>
+  facts.node
+    ? null
+    : (memory.attachments ?? [
+        ...facts.volumes.flatMap(({ attachment }) => attachment?.name ?? []),
+        ...facts.attachmentsOfOthers,
+      ]);
 
 /**
  * Returns our mark as read, and whether it may be newer than the latest read of the machine. A mark that this run saw

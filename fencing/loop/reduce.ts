@@ -4,7 +4,6 @@ import { applySimulatedStep, applyStepError, applyStepResult } from './apply-ste
 import { type Ending, type RunState, type Observation, viewOf } from './state.ts';
 import { baselineLease, withClusterRead, withMachineRead } from './reads.ts';
 import { mayHaveFreed, witnessAttachments } from '../rules/identity.ts';
-import { isNodeNameReused } from '../rules/volumes.ts';
 import type { Admission } from '../model/ledger.ts';
 import type { MachineFacts, Witness } from '../model/machine.ts';
 import { type Command, stepsOfCommand } from './command.ts';
@@ -135,9 +134,12 @@ const TAINTS = ['outOfService', 'ours', 'quarantine'] as const;
 const isUntainted = (node: NodeFacts, { taints }: Recheck): boolean =>
   TAINTS.some((taint) => node.taints[taint] && !taints[taint]);
 
+/** Returns whether another machine uses the name of the gone Node, so that the recheck shows that machine's Node. */
+const isNameReused = ({ node, nameTaken }: ClusterFacts): boolean => node === null && nameTaken;
+
 /** Returns whether the record, a taint, or the Node changed since the last look. */
 const moved = (cluster: ClusterFacts, recheck: Recheck): boolean => {
-  if (isNodeNameReused({ cluster })) return false;
+  if (isNameReused(cluster)) return false;
   const { node } = cluster;
   const untainted = node !== null && isUntainted(node, recheck);
   return untainted || recheck.uid !== (node?.uid ?? null) || recheck.recordText !== (node?.recordText ?? null);
@@ -149,7 +151,7 @@ const rechecked = (state: RunState, { value, step, requestedAt }: Rechecked, now
   if (!cluster || moved(cluster.value, value)) return { ...state, cluster: null, cleared: null };
   const cleared = { step, at: requestedAt.mono };
   // If the name was reused, the Lease belongs to the new Node and does not show anything about this machine.
-  if (isNodeNameReused({ cluster: cluster.value })) return { ...state, cleared };
+  if (isNameReused(cluster.value)) return { ...state, cleared };
   return {
     ...state,
     cluster: { ...cluster, value: { ...cluster.value, lease: value.lease } },

@@ -178,6 +178,8 @@ export interface VolumeFacts extends VolumeHandle {
    */
   readonly attachmentName: string;
   readonly attachment: AttachmentFacts | null;
+  /** Another machine uses the name of the volume's Node now. See `nameTaken` in `ClusterFacts`. */
+  readonly nameTaken: boolean;
   /** The status of the existing Node reports the volume as attached. */
   readonly reported: boolean;
   /**
@@ -220,10 +222,14 @@ export interface ClusterFacts {
   readonly node: NodeFacts | null;
   /** The Node's name. It may come from objects that a deleted Node left behind. Null if no object names the Node. */
   readonly nodeName: string | null;
-  /** The cluster has a Node of the same name with another uid than the fenced one. */
+  /** Another machine uses `nodeName` now, or the Node of this name has another uid than the fenced one. */
   readonly nameTaken: boolean;
   readonly pods: readonly PodFacts[];
   readonly volumes: readonly VolumeFacts[];
+  /**
+   * Names of other machines' attachments to Nodes that had the machine's names. They show that these names are in use.
+   */
+  readonly attachmentsOfOthers: readonly string[];
   /** The current renewTime of the kubelet's Lease, in RFC 3339 with microseconds. Null if there is no Lease. */
   readonly lease: string | null;
   readonly surroundings: Surroundings;

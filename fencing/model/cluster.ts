@@ -40,8 +40,8 @@ export interface LookRequest {
    */
   readonly named?: readonly string[];
   /**
-   * Attachments that are known to name the machine while no Node does. The look reads each of them by name instead of
-   * listing all attachments.
+   * Attachments that are known to name the machine, or a Node that had its name, while no Node names the machine. The
+   * look reads each of them by name instead of listing all attachments.
    */
   readonly attachments?: readonly string[];
 }

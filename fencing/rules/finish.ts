@@ -137,11 +137,9 @@ export const parkNode: Rule = (view) =>
  * new machine.
  */
 const oldAttachments = (view: View): readonly string[] =>
-  view.cluster.nameTaken
-    ? view.cluster.volumes.flatMap(({ attachment }) =>
-        attachment && isOfThisMachine(view, attachment) ? [attachment.name] : [],
-      )
-    : [];
+  view.cluster.volumes.flatMap(({ attachment, nameTaken }) =>
+    attachment && nameTaken && isOfThisMachine(view, attachment) ? [attachment.name] : [],
+  );
 
 /** Lists the volumes that stay attached because a pod that stays still uses them, each with its pods. */
 const keptVolumes = (view: View): readonly string[] =>

@@ -55,7 +55,10 @@ export interface Memory {
   readonly unwanted: ReadonlyMap<string, number>;
   /** Keys of the volumes whose disks this run detached through the cloud. */
   readonly detached: ReadonlySet<string>;
-  /** Attachments that name the machine while no Node does, after they were found in the list of all attachments. */
+  /**
+   * Attachments that name the machine, or a Node that had its name, while no Node names the machine. Null until they
+   * were found in the list of all attachments.
+   */
   readonly attachments: readonly string[] | null;
   /**
    * Steps that were permanently rejected, with their target and the reason. The run continues without them, and its end

@@ -40,8 +40,8 @@ export const volumesToFree = (view: Pick<View, 'cluster'>): readonly VolumeFacts
 };
 
 const lingers = (view: View, volume: VolumeFacts): boolean => {
-  const { attachment, key } = volume;
-  if (!attachment || attachment.deletingSince !== null) return false;
+  const { attachment, key, nameTaken } = volume;
+  if (!attachment || attachment.deletingSince !== null || nameTaken) return false;
   return (
     podsWanting(view, key).length === 0 &&
     isOfThisMachine(view, attachment) &&
@@ -54,9 +54,8 @@ const lingers = (view: View, volume: VolumeFacts): boolean => {
  * would create a new attachment to the dead machine. Never deletes it if the Node name was reused, because the attacher
  * would read the CSINode of the new machine.
  */
-export const deleteLingeringAttachment: Rule = (view) => {
-  if (view.cluster.nameTaken) return null;
-  return takeSteps(
+export const deleteLingeringAttachment: Rule = (view) =>
+  takeSteps(
     view.cluster.volumes.flatMap((volume): readonly PlannedStep[] => {
       if (!volume.attachment || !lingers(view, volume)) return [];
       const { name, uid } = volume.attachment;
@@ -65,7 +64,6 @@ export const deleteLingeringAttachment: Rule = (view) => {
       return [{ step, because: because('attachment-lingers', `no pod on this Node uses ${volume.key} any more`) }];
     }),
   );
-};
 
 /** Returns the disk of a volume if the cloud reports it as attached to exactly this machine. */
 export const attachedDiskOf = ({ machine, identityRules }: View, volume: VolumeFacts): DiskAttachment | null => {
@@ -74,18 +72,14 @@ export const attachedDiskOf = ({ machine, identityRules }: View, volume: VolumeF
 };
 
 /**
- * Returns whether another machine uses the Node name now. Kubernetes then treats the attachment as one of the new
- * machine, and keeps it.
+ * Returns whether Kubernetes has released the volume on this machine, is releasing it, or will never release it. If
+ * another machine uses the Node name now, Kubernetes treats the attachment as one of the new machine, and keeps it.
  */
-export const isNodeNameReused = ({ cluster }: Pick<View, 'cluster'>): boolean =>
-  cluster.node === null && cluster.nameTaken;
-
-/** Returns whether Kubernetes has released the volume on this machine, is releasing it, or will never release it. */
-const isReleasedByKubernetes = (view: View, { attachment }: VolumeFacts): boolean =>
+const isReleasedByKubernetes = (view: View, { attachment, nameTaken }: VolumeFacts): boolean =>
   attachment === null ||
   attachment.deletingSince !== null ||
   !isOfThisMachine(view, attachment) ||
-  isNodeNameReused(view);
+  (view.cluster.node === null && nameTaken);
 
 /** Returns all volumes on this disk. Several PersistentVolumes may name one disk, each in its own form. */
 const volumesOn = ({ cluster, identityRules }: View, { disk }: DiskAttachment): readonly VolumeFacts[] =>

@@ -109,8 +109,11 @@ const untilLook = (view: View, volumes: readonly VolumeFacts[]): number => {
   return Math.max(pollDelay(view), Math.min(lookAgainIn(view), ...times));
 };
 
+/** Returns the volumes that Kubernetes still has to detach. It never does so under a name that is in use again. */
 const volumesGoing = (view: View): readonly VolumeFacts[] =>
-  view.cluster.volumes.filter((volume) => volume.attachment && podsWanting(view, volume.key).length === 0);
+  view.cluster.volumes.filter(
+    ({ attachment, key, nameTaken }) => attachment && !nameTaken && podsWanting(view, key).length === 0,
+  );
 
 /**
  * Waits for the end of an operation on a machine that is off by its power state. If attachments are being deleted, the
@@ -126,7 +129,6 @@ export const waitForOperation = (view: View, reason: Reason): Decision => {
 
 /** Waits for attachments that no pod uses. Attach-detach and the attacher remove them, or the rules above act. */
 export const waitForAttachments: Rule = (view) => {
-  if (view.cluster.nameTaken) return null;
   const going = volumesGoing(view);
   if (going.length === 0) return null;
   const errors = going.map((volume) => volume.attachment?.detachError).filter((error) => error != null);
@@ -162,7 +164,7 @@ export const isLeftToOthers = (view: View): boolean =>
   podsToDelete(view).every(
     (pod) => isHeldByFinalizer(view, pod) || isRecurring(view, pod) || isDeletionDeclined(view, pod),
   ) &&
-  (view.cluster.nameTaken || volumesGoing(view).every(({ attachment }) => attachment?.deletingSince != null)) &&
+  volumesGoing(view).every(({ attachment }) => attachment?.deletingSince != null) &&
   disksGoing(view).length === 0;
 
 /** Waits while a new attachment has a nudge, so that the run can remove it. */

@@ -156,6 +156,7 @@ const volumeFacts = (world: World, cloud: ExploredCloud): readonly VolumeFacts[]
       attachmentName: attachmentIn(world).name,
       attachment,
       reported: attachment !== null && world.node !== null,
+      nameTaken: false,
       successor: null,
     },
   ];
@@ -172,6 +173,7 @@ export const clusterFacts = (world: World, cloud: ExploredCloud): ClusterFacts =
   nameTaken: false,
   pods: podFacts(world, cloud),
   volumes: volumeFacts(world, cloud),
+  attachmentsOfOthers: [],
   lease: world.node ? leaseText(world) : null,
   surroundings: { paused: world.paused === null ? null : 'a person paused Cloudfence' },
   taintSupported: true,

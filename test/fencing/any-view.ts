@@ -157,6 +157,7 @@ const anyVolume: fc.Arbitrary<VolumeFacts> = fc
     persistentVolume: mostly<string | null>('pv-1', null),
     pvc: mostly<string | null>('default/data', null),
     attachment: maybe(anyAttachment),
+    nameTaken: mostly(false, true),
     reported: fc.boolean(),
     successor: maybe(anyAttachment),
   })

@@ -123,7 +123,7 @@ it('a VolumeAttachment is deleted only if it is this machine’s, unwanted, and 
     );
     const wanted = cluster.pods.some((pod) => !pod.finished && volume && pod.volumes.includes(volume.key));
     const source = volume?.attachment?.source;
-    return !cluster.nameTaken && !wanted && ['m-1', null].includes(source ? machineOf(source) : null);
+    return volume?.nameTaken === false && !wanted && ['m-1', null].includes(source ? machineOf(source) : null);
   };
   expect(always(is('delete-attachment'), allowed)).toBeGreaterThan(runsOf(5));
 });

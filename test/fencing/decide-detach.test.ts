@@ -45,7 +45,7 @@ describe('a detach', () => {
     ],
     [
       'waits for the deletion of an attachment if another machine uses the Node name, while the Node exists',
-      fencing({ nameTaken: true, volumes: [volume()] }, always),
+      fencing({ volumes: [volume({ nameTaken: true })] }, always),
       'wait disks-going',
     ],
     [

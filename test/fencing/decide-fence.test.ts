@@ -430,7 +430,10 @@ describe('the attachments of a fence', () => {
     ['are deleted at once without a Node', view({ cluster: cluster({ node: null, pods: [] }) }), 'delete-attachment'],
     [
       'are never deleted if another machine uses the Node name',
-      view({ cluster: cluster({ node: null, nameTaken: true, pods: [] }), machine: machine({ disks: [] }) }),
+      view({
+        cluster: cluster({ node: null, pods: [], volumes: [volume({ nameTaken: true })] }),
+        machine: machine({ disks: [] }),
+      }),
       'refused name-reused',
     ],
     [
@@ -470,7 +473,7 @@ describe('the attachments of a fence', () => {
 describe('the disks of a fence', () => {
   const reusedName = (mono: number) =>
     view({
-      cluster: cluster({ node: null, nameTaken: true, pods: [] }),
+      cluster: cluster({ node: null, pods: [], volumes: [volume({ nameTaken: true })] }),
       memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', mono]]) },
     });
   const deleting = (ms: number, error: string | null = null) =>
@@ -557,7 +560,7 @@ describe('the disks of a fence', () => {
     [
       'are detached from the dead machine if another machine uses the Node name',
       view({
-        cluster: cluster({ node: null, nameTaken: true, pods: [], volumes: [volume({ attachment: null })] }),
+        cluster: cluster({ node: null, pods: [], volumes: [volume({ nameTaken: true, attachment: null })] }),
         memory: { ...view().memory, unwanted: new Map([['a-driver^disk-1', -9_000]]) },
       }),
       'detach-disk',

@@ -151,7 +151,7 @@ describe('the end of a fence', () => {
   it('is a refusal if another machine has the Node name and an attachment of this machine is left', () => {
     const ofAnother = attachment({ source: { source: 'volumeAttachment', driver: 'a-driver', value: 'm-2' } });
     const under = (own: Parameters<typeof volume>[0]) =>
-      said(fencing({ node: null, nameTaken: true, volumes: [volume(own)] }));
+      said(fencing({ node: null, nameTaken: true, volumes: [volume({ nameTaken: true, ...own })] }));
     expect(under({})).toBe('refused name-reused');
     expect(under({ attachment: ofAnother })).toBe('fenced fenced');
     expect(under({ attachment: null })).toBe('fenced fenced');

@@ -591,7 +591,7 @@ describe('the end of a run', () => {
     ending: { outcome: 'failed', reason: because(code, ''), lookAgainIn: null, retry: true } as const,
     eventsRecorded: true,
   });
-  const reused = { node: null, nameTaken: true, pods: [], volumes: [volume()] };
+  const reused = { node: null, nameTaken: true, pods: [], volumes: [volume({ nameTaken: true })] };
   const leaving = volume({ attachment: attachment({ deletingSince: NOW - 1_000 }) });
   const left = { ...read(0, 0, machine({ disks: [] })), ...facts({ node: marked(), pods: [], volumes: [leaving] }) };
   it.each([

@@ -179,6 +179,8 @@ describe('a read of the cluster', () => {
   it('lists what a Node that is gone left behind, and keeps that list', () => {
     const gone = next({ node: null });
     expect(gone.memory.attachments).toEqual(['csi-1']);
+    const shared = next({ node: null, attachmentsOfOthers: ['csi-of-another'] });
+    expect(shared.memory.attachments).toEqual(['csi-1', 'csi-of-another']);
     expect(next({ node: null, volumes: [] }, gone).memory.attachments).toEqual(['csi-1']);
     expect(next({ node: null, volumes: [volume({ attachment: null })] }).memory.attachments).toEqual([]);
     expect(next({}, gone).memory.attachments).toBeNull();

@@ -246,10 +246,10 @@ describe('a fence', () => {
       fencing({ volumes: [free] }, {}, { machine: onDisk2(), policy: { ...defaultPolicy, detach: 'never' } }),
       true,
     ],
-    ['whose Node name is in use again', fencing({ node: null, nameTaken: true, volumes: [volume()] }), true],
+    ['whose Node name is in use again', fencing({ node: null, volumes: [volume({ nameTaken: true })] }), true],
     [
       'whose Node name is in use again, with a disk',
-      fencing({ node: null, nameTaken: true, volumes: [free] }, {}, { machine: onDisk2() }),
+      fencing({ node: null, volumes: [{ ...free, nameTaken: true }] }, {}, { machine: onDisk2() }),
       false,
     ],
     [

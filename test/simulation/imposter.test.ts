@@ -71,6 +71,27 @@ it('a kubelet that claims another machine prevents no fence, even if no name can
   expect(stateOf(world).violations).toEqual([]);
 });
 
+it('a disk that a kubelet assigns to the machine of a deleted Node keeps no disk of that machine', async () => {
+  const { world, imposter, victim, runOptions } = framed();
+  const nodeOf = (machine: string) =>
+    listObjects(world, 'nodes').find(({ spec }) => spec.providerID?.endsWith(machine));
+  const attachmentTo = (machine: string) =>
+    listObjects(world, 'volumeattachments').find(({ spec }) => spec.nodeName === nodeOf(machine)?.metadata.name);
+  const [victims, bait, own] = [nodeOf(victim), attachmentTo(imposter), attachmentTo(victim)];
+  if (!victims || !bait || !own) throw new Error('both machines hold a disk');
+  writerAs(world, 'attacher').change('volumeattachments', bait, (draft) => {
+    draft.metadata.annotations = { 'csi.alpha.kubernetes.io/node-id': victim };
+  });
+  writerAs(world, 'person').remove('nodes', victims);
+  world.advance(50);
+  expect(await runAll([victim], runOptions, portsOver(world))).toMatchObject([
+    { machine: victim, reason: { code: 'name-reused', says: expect.stringContaining(bait.metadata.name) } },
+  ]);
+  const standing = listObjects(world, 'volumeattachments').map(({ metadata }) => metadata.name);
+  expect([standing.includes(own.metadata.name), standing.includes(bait.metadata.name)]).toEqual([false, true]);
+  expect(stateOf(world).violations).toEqual([]);
+});
+
 it('a kubelet that claims the machine of a deleted Node does not hide what that machine has left', async () => {
   const { world, imposter, victim, runOptions } = framed();
   const nodes = listObjects(world, 'nodes');

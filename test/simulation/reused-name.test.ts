@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest';
-import { run } from '../../fencing/loop/run.ts';
+import { defaultPolicy } from '../../fencing/model/policy.ts';
+import { run, runAll } from '../../fencing/loop/run.ts';
 import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { listObjects, getObject } from '../../sandbox/cluster/get-objects.ts';
 import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
+import { volumeIn } from '../../sandbox/ec2/state.ts';
 import { never } from '../sandbox/in-process.ts';
-import { attacherDown } from './incidents.ts';
+import { attacherDown, nodeGone } from './incidents.ts';
 import { clusterOver, freshRun, portsOver } from './ports.ts';
 import { stateOf } from './state.ts';
 
@@ -26,6 +28,28 @@ it('the pods of a machine with the name of a dead one survive an event for the d
   await run(freshRun(world, portsOver(world), { machine: scene.holder, lasts: 5_000 }), portsOver(world));
   expect(getObject(world, 'pods', 'living', 'default')?.metadata.uid).toBe(living?.metadata.uid);
   expect(getObject(world, 'pods', 'living', 'default')?.metadata.deletionTimestamp).toBeUndefined();
+});
+
+it('a disk leaves a dead machine although another one, which is gone as well, had the name of its Node', async () => {
+  const { world, scene } = nodeGone();
+  const name = scene.nodeOf(scene.holder);
+  const own = listObjects(world, 'volumeattachments').find(({ spec }) => spec.nodeName === name);
+  if (!own) throw new Error('the dead machine has an attachment');
+  writerAs(world, 'attacher').create('volumeattachments', {
+    apiVersion: own.apiVersion,
+    kind: own.kind,
+    metadata: { name: 'csi-of-another', annotations: { 'csi.alpha.kubernetes.io/node-id': 'i-00000000000000099' } },
+    spec: { ...own.spec, source: { persistentVolumeName: 'pv-of-another' } },
+    status: { attached: true },
+  });
+  world.advance(60_000);
+  const runOptions = { policy: defaultPolicy, deadline: world.now() + 300_000, newRunId: () => 'run' };
+  expect(await runAll([scene.holder], runOptions, portsOver(world))).toMatchObject([
+    { outcome: 'refused', reason: { code: 'name-reused', says: expect.stringContaining(own.metadata.name) } },
+  ]);
+  // The attacher would ask the CSINode of the other machine, so the attachment stays for a person.
+  expect(getObject(world, 'volumeattachments', own.metadata.name)).toBeDefined();
+  expect(volumeIn(world, scene.volume)?.attachments).toEqual([]);
 });
 
 const ANOTHER = 'aws:///eu-west-1a/i-00000000000000099';

@@ -162,8 +162,9 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
       [handle, nameOn(handle, first)],
       [later, nameOn(later, taken)],
     ]);
-    // One of the names is in use again, so no attachment may be deleted.
-    expect(facts).toMatchObject({ node: null, nodeName: first, nameTaken: true });
+    // The second name is in use again, so only the attachments to the first may be deleted.
+    expect(facts).toMatchObject({ node: null, nodeName: first, nameTaken: false });
+    expect(facts.volumes.map((volume) => volume.nameTaken)).toEqual([false, true]);
   });
 
   it.each([
@@ -181,8 +182,11 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     await traced(node);
     const facts = await look(machine, null);
     expect(facts).toMatchObject({ node: null, nodeName: node, nameTaken, pods: nameTaken ? [] : [{ uid: pod.uid }] });
-    expect(facts.volumes).toHaveLength(1);
+    expect(facts.volumes).toMatchObject([{ nameTaken }]);
     if (nameTaken) expect(facts.lease).toBeNull();
+    // The next look reads the attachments by name. It still sees those of the other machine.
+    const known = [...facts.volumes.flatMap(({ attachment }) => attachment?.name ?? []), ...facts.attachmentsOfOthers];
+    expect(await look(machine, null, { attachments: known })).toMatchObject({ nameTaken, volumes: [{ nameTaken }] });
   });
 
   it('returns the Lease of a former name, whichever of the names has one', async () => {
