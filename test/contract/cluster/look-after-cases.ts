@@ -56,11 +56,33 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
       nodeName: node,
       nameTaken: false,
       pods: [{ uid: orphan.uid, volumes: [key(attached)] }],
+      attachmentsOfOthers: [],
     });
-    expect(facts.volumes.map(({ handle, attachment }) => [handle, attachment?.uid ?? null])).toEqual([
-      [remembered, null],
-      [attached, uid],
+    expect(facts.volumes.map(({ handle, attachment, pvc }) => [handle, attachment?.uid ?? null, pvc])).toEqual([
+      [remembered, null, null],
+      [attached, uid, `default/${volume}`],
     ]);
+  });
+
+  it('returns neither a name nor anything else of a machine that has left nothing', async () => {
+    const nothing = {
+      node: null,
+      nameTaken: false,
+      pods: [],
+      volumes: [],
+      attachmentsOfOthers: [],
+      lease: null,
+    };
+    const node = fresh('node');
+    expect(await look(fresh('i'), null)).toMatchObject({ ...nothing, nodeName: null });
+    expect(await look(fresh('i'), node, { nodeOnly: true })).toMatchObject({ ...nothing, nodeName: node });
+  });
+
+  it('names an object in a record that cannot exist, because of its name', async () => {
+    const [machine, name] = [fresh('i'), fresh('node')];
+    const volumes = [{ driver: DRIVER, handle: fresh('vol'), persistentVolume: '..', attachment: '' }];
+    const remembered = recordFor({ name, uid: 'u', resourceVersion: '1' }, machine, { volumes });
+    expect((await look(machine, null, { remembered })).impossibleNames).toEqual(['..']);
   });
 
   it('reads only the attachments that the run names, and only if they still belong to the machine', async () => {
@@ -125,7 +147,10 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
   it('counts a pod under the name of a dead Node only if it is recorded or uses what is attached', async () => {
     const [machine, node] = [fresh('i'), fresh('node')];
     const user = await makePod(harness(), node, usingClaim(await attached(machine, node)));
-    const noted = await makePod(harness(), node);
+    const unattached = fresh('vol');
+    const noted = await makePod(harness(), node, usingClaim(await makeVolume(harness(), unattached)));
+    const tolerations = [{ operator: 'Exists' }];
+    await makePod(harness(), node, { ...usingClaim(await makeVolume(harness(), fresh('vol'))), tolerations });
     await makePod(harness(), node, usingClaim(await makeVolume(harness(), fresh('vol'))));
     const successor = await makePod(harness(), node);
     const record = recordFor({ name: node, uid: 'u', resourceVersion: '1' }, machine, {
@@ -137,7 +162,8 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     const facts = await look(machine, null, { remembered: record });
     expect(facts.nameTaken).toBe(false);
     expect(facts.pods.map(({ uid }) => uid).sort()).toEqual([user.uid, noted.uid].sort());
-    expect(facts.volumes).toHaveLength(1);
+    expect(facts.volumes).toHaveLength(2);
+    expect(facts.volumes).toContainEqual(expect.objectContaining({ handle: unattached, attachment: null }));
     expect((await look(machine, null)).pods).toMatchObject([{ uid: user.uid }]);
   });
 

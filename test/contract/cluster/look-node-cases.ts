@@ -162,6 +162,8 @@ export const lookNodeCases = (harness: () => ClusterHarness): void => {
     const machine = fresh('i');
     const node = await makeNode(harness(), { machine });
     await makePod(harness(), node.name);
+    const own = recordFor(node, machine);
+    expect(await look(machine, node.name, { remembered: own })).toMatchObject({ nameTaken: false });
     const remembered = recordFor({ ...node, uid: 'an-older-uid' }, machine);
     expect(await look(machine, node.name, { remembered })).toMatchObject({ nameTaken: true, node: { uid: node.uid } });
     const gone = fresh('i');

@@ -222,6 +222,7 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     const claimed = await makeVolume(harness(), known);
     const missing = fresh('gone');
     const pod = await makePod(harness(), node.name, { ...usingClaim(missing), tolerations: [{ operator: 'Exists' }] });
+    await makePod(harness(), node.name);
     const status = {
       volumesAttached: [orphaned, known].map((handle) => ({
         name: `kubernetes.io/csi/${key(handle)}`,
@@ -231,7 +232,10 @@ export const lookVolumeCases = (harness: () => ClusterHarness): void => {
     await harness().admin('PATCH', `${NODES}/${node.name}/status`, { status });
     await makeAttachment(harness(), nameOn(known, node.name), node.name, claimed, machine);
     const facts = await look(machine, node.name);
-    expect(facts.pods).toMatchObject([{ uid: pod.uid, volumes: [], unresolved: [`default/${missing}`] }]);
+    expect(facts.pods).toHaveLength(2);
+    expect(facts.pods).toContainEqual(
+      expect.objectContaining({ uid: pod.uid, volumes: [], unresolved: [`default/${missing}`] }),
+    );
     expect([orphaned, known].map((handle) => podsWanting({ cluster: facts }, key(handle)).length)).toEqual([1, 0]);
   });
 
