@@ -2,7 +2,7 @@ import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import { isOfUnknownBoot } from '../../fencing/model/cluster-facts.ts';
 import { nodeFacts } from '../../kubernetes/node-facts.ts';
 import { bootOf, uidOf } from './cluster-objects.ts';
-import { fencesOn, hasOnlyLabel } from './fence-on-node.ts';
+import { fencesOn, hasOnlyLabel, isFenced } from './fence-on-node.ts';
 import type { Cluster } from './kubernetes.ts';
 import { endedBootOf, isUnknown, type Machine } from './machines.ts';
 
@@ -71,6 +71,8 @@ export interface Interference {
   readonly isAccepted: (node: V1Node, fence: string) => boolean;
   /** How long ago somebody last changed something of a fence of the Node (ms). */
   readonly changedFor: (node: V1Node) => number;
+  /** How long ago the Node may last have had a fence, if it has none (ms). */
+  readonly unfencedFor: (node: V1Node) => number;
   /** Whether a run may conclude that a person removed a fence of the Node in the present boot. */
   readonly mayHaveRemovedFence: (node: V1Node) => boolean;
   /** Whether the tombstone of the Node is of the boot that has ended, or of the present one if none has ended. */
@@ -101,6 +103,8 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
   const tombstones = new Map<string, number>();
   /** The boot in which a sweep left a label without a fence on a Ready Node. */
   const labelKeptIn = new Map<string, number>();
+  /** When Cloudfence last wrote a Node that had a fence. */
+  const fencedAt = new Map<string, number>();
   const launchOf = (node: V1Node): number | undefined => {
     const machine = cluster.machineOfNode.get(uidOf(node));
     return machine && endedBootOf(machine);
@@ -178,6 +182,7 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
       if (!fences.has(fence)) fences.set(fence, { at: now(), launch: endedBootOf(machine) });
     },
     notePatch: (before, after, machine) => {
+      if (isFenced(before)) fencedAt.set(uidOf(before), now());
       const key = tombstoneKey(after);
       if (key !== null && key !== tombstoneKey(before) && machine) tombstones.set(key, endedBootOf(machine));
     },
@@ -194,6 +199,7 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
       return !begun || acceptance.named.includes(fence) || isFoundByCommand(acceptance, begun);
     },
     changedFor,
+    unfencedFor: (node) => Math.min(changedFor(node), now() - (fencedAt.get(uidOf(node)) ?? -Infinity)),
     mayHaveRemovedFence: (node) => labelMayMeanRemoval(node) || isChanged(node) || isEndedByCommand(node),
     hasPresentTombstone: (node) => {
       const { tombstone, bootID } = nodeFacts(node, []);

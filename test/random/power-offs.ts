@@ -2,6 +2,7 @@ import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
 import { ZONE_LABEL } from '../../kubernetes/names.ts';
 import { isReady, nameOf, readySince } from './cluster-objects.ts';
 import { isFenced } from './fence-on-node.ts';
+import type { Interference } from './interference.ts';
 import type { Cluster } from './kubernetes.ts';
 import type { Machine } from './machines.ts';
 import { providerIdOf } from './names.ts';
@@ -25,13 +26,14 @@ interface World {
   readonly maxSkew: number;
   /** How old a proof may be when its call takes effect (ms). */
   readonly proofLasts: number;
+  readonly interference: Pick<Interference, 'unfencedFor'>;
   /** How long a run may act on what it has read of a cluster (ms). */
   readonly readLasts: number;
   readonly fail: (breaks: Broken, says: string) => void;
 }
 
 /** Returns a check of the power-off of a machine, which has this Node. */
-export const createPowerOffs = ({ now, cluster, maxSkew, proofLasts, readLasts, fail }: World) => {
+export const createPowerOffs = ({ now, cluster, interference, maxSkew, proofLasts, readLasts, fail }: World) => {
   /** How long a Node has been silent, according to its Lease (ms). Without a Lease, it has always been silent. */
   const silentFor = (node: string): number => {
     const renewed = Date.parse(cluster.leaseOf(node) ?? '');
@@ -40,13 +42,16 @@ export const createPowerOffs = ({ now, cluster, maxSkew, proofLasts, readLasts, 
   /** No survey is so old that it does not show such a silence. */
   const isLongSilent = (node: V1Node): boolean =>
     silentFor(nameOf(node)) > STALE_LEASE_MS + SURVEY_LASTS_MS + maxSkew + proofLasts;
+  /** No survey is so old that it shows an earlier fence. */
+  const isFencedInSurvey = (node: V1Node): boolean =>
+    isFenced(node) || interference.unfencedFor(node) <= SURVEY_LASTS_MS + proofLasts;
   /**
    * If other Nodes are silent too, the network may be down. A fenced Node that is silent shows nothing about the
    * network. One that is not silent shows that its zone reaches the API server.
    */
   const networkWorks = ({ name, zone: own }: Machine, node: V1Node): void => {
     const nodes = cluster.objects.nodes.all();
-    const silent = nodes.filter((one) => one !== node && !isFenced(one) && isLongSilent(one));
+    const silent = nodes.filter((one) => one !== node && !isFencedInSurvey(one) && isLongSilent(one));
     const zone = nodes.filter(({ metadata }) => metadata?.labels?.[ZONE_LABEL] === own);
     if (silent.length > 0)
       fail('network-power-off', `${name} is powered off although ${silent.map(nameOf).join(', ')} is silent too`);

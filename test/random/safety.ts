@@ -169,6 +169,7 @@ export const createSafety = ({
   const mayBePoweredOff = createPowerOffs({
     now,
     cluster,
+    interference,
     maxSkew,
     proofLasts: PROOF_LASTS_MS + assumption.transit,
     readLasts: READ_LASTS_MS,
