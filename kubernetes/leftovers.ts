@@ -45,6 +45,7 @@ const readNameFacts = async (reader: Reader, node: string): Promise<NameFacts> =
 };
 
 interface Leftovers {
+  readonly node: string;
   readonly taken: boolean;
   readonly pods: readonly PodFacts[];
   readonly volumes: readonly VolumeFacts[];
@@ -92,7 +93,7 @@ const ownPods = (
 const volumesLeft = async (
   reader: Reader,
   node: string,
-  { query, remembered, successorsOf }: LookRequest,
+  { query, remembered, successorsOf, volumesLeft: before = [] }: LookRequest,
   found: Pick<VolumeSources, 'inline' | 'persistentVolumes' | 'nameTaken'>,
 ) => {
   const noted = remembered?.node === node ? remembered.volumes : [];
@@ -102,7 +103,7 @@ const volumesLeft = async (
     reported: new Set(),
     attachments: new Map(),
     ...found,
-    remembered: noted,
+    remembered: [...noted, ...before.filter((volume) => volume.node === node)],
     isOfThisNode: mayBelongTo(query),
     needsClaim: () => true,
   });
@@ -126,6 +127,7 @@ const leftoversOf = async (reader: Reader, name: NameFacts, context: LeftoverCon
   const wanted = new Set(pods.flatMap(({ volumes }) => volumes));
   const used = [...claimed.values()].filter((volume) => [...keysOf([volume])].some((key) => wanted.has(key)));
   return {
+    node: name.node,
     taken,
     pods,
     lease: taken ? null : name.lease,
@@ -139,7 +141,8 @@ const leftoversOf = async (reader: Reader, name: NameFacts, context: LeftoverCon
 };
 
 const namesOf = (request: LookRequest, { own, unattributed }: LeftoverAttachments): readonly string[] => {
-  const known = [request.node, rememberedOf(request)?.node ?? null].filter((name) => name !== null);
+  const before = request.volumesLeft?.map(({ node }) => node) ?? [];
+  const known = [request.node, rememberedOf(request)?.node ?? null, ...before].filter((name) => name !== null);
   return [...new Set([...known, ...[...own, ...unattributed].map(({ spec }) => spec.nodeName)])];
 };
 
@@ -162,10 +165,11 @@ export const lookAtLeftovers = async (
   now: number,
 ): Promise<NodeLook> => {
   const found = await Promise.all(names.map((name) => leftoversOf(reader, name, { request, left, now })));
+  const main = found.find(({ taken }) => !taken) ?? found[0];
   return {
     node: null,
-    nodeName: names[0]?.node ?? null,
-    nameTaken: found[0]?.taken ?? false,
+    nodeName: main?.node ?? null,
+    nameTaken: main?.taken ?? false,
     pods: found.flatMap(({ pods }) => pods),
     volumes: found.flatMap(({ volumes }) => volumes),
     attachmentsOfOthers: found.flatMap(({ attachmentsOfOthers }) => attachmentsOfOthers),

@@ -22,8 +22,8 @@ export interface VolumeSources {
   readonly inline: readonly VolumeHandle[];
   /** Keys of the volumes that the Node's status reports as attached. */
   readonly reported: ReadonlySet<string>;
-  /** In fence records. */
-  readonly remembered: readonly NamedVolume[];
+  /** In fence records, and in earlier looks of the run. */
+  readonly remembered: readonly Pick<NamedVolume, 'driver' | 'handle' | 'persistentVolume'>[];
   /** PersistentVolumes that this look has just read through claims or attachments. */
   readonly persistentVolumes: readonly V1PersistentVolume[];
   /** Attachments that this look has just read by name, with the result. */
@@ -136,6 +136,7 @@ const findVolume = async (
     pvc: volume && pvcKeyOf(volume),
     attachmentName: name,
     attachment: attachment && attachmentFacts(attachment),
+    node,
     nameTaken,
     reported: reported.has(volumeKey(candidate)),
     successor: null,

@@ -128,8 +128,12 @@ const atNode = (state: RunState, found: readonly ClusterSearchResult[], now: Mom
 const hasLeftovers = ({ facts }: ClusterSearchResult): boolean =>
   facts !== null && (facts.value.volumes.length > 0 || facts.value.pods.length > 0);
 
+/** Returns whether a cluster has something of the machine that a run may free. A kubelet can invent the rest. */
+const hasOwnLeftovers = ({ facts }: ClusterSearchResult): boolean =>
+  facts !== null && (facts.value.pods.length > 0 || facts.value.volumes.some(({ nameTaken }) => !nameTaken));
+
 const withoutNode = (state: RunState, found: readonly ClusterSearchResult[]): RunState => {
-  const holder = found.find(hasLeftovers);
+  const holder = found.find(hasOwnLeftovers) ?? found.find(hasLeftovers);
   if (holder?.facts)
     return withClusterRead(
       { ...state, location: { cluster: holder.cluster, node: null } },

@@ -63,7 +63,7 @@ const lookAtCluster = async (
   const waitsForNames = ports.cloud.holders !== undefined && state.location?.node === null;
   const machine = (waitsForNames ? await asked : null) ?? state.machine;
   const query: NodeQuery = { machine: state.request.machine, nodeNames: [], machineOf: state.identityRules.machineOf };
-  const { attachments, detached } = state.memory;
+  const { attachments, detached, volumesLeft } = state.memory;
   const named = namesOf(machine?.value, state.location, ports);
   const request = {
     query,
@@ -73,6 +73,7 @@ const lookAtCluster = async (
     search,
     named,
     ...(attachments && { attachments }),
+    ...(volumesLeft.length > 0 && { volumesLeft }),
   };
   return lookIn(clusterAt(state.location, ports), request, state, ports);
 };
@@ -87,7 +88,8 @@ export const runLook = async (
   const asked = wanted.machine ? look(state.request.machine, wanted.disks, ports.signal) : null;
   const found = wanted.cluster ? lookAtCluster(state, wanted.search, asked, ports) : null;
   const [machine, cluster] = await Promise.all([asked, found]);
-  return { to: 'look', machine, cluster };
+  const value = cluster && withoutFreed(cluster.value, (machine ?? state.machine)?.value, state);
+  return { to: 'look', machine, cluster: cluster && value && { ...cluster, value } };
 };
 
 /** Searches all clusters in which the machine may have its Node. */
@@ -182,7 +184,10 @@ const findIn = async (
 
 type Ownership = Pick<RunState, 'identityRules' | 'record'> & {
   readonly request: Pick<RunState['request'], 'machine'>;
+  readonly memory: Pick<RunState['memory'], 'volumesLeft'>;
 };
+
+type Freeing = Ownership & { readonly memory: Pick<RunState['memory'], 'detached'> };
 
 const recordOf = ({ record, request }: Ownership) => (record?.machine === request.machine ? record : null);
 
@@ -192,6 +197,10 @@ const machineNotedOn = ({ attachment }: VolumeFacts, { identityRules }: Ownershi
 
 const isRecorded = ({ attachmentName }: VolumeFacts, whose: Ownership): boolean =>
   recordOf(whose)?.volumes.some(({ attachment }) => attachment === attachmentName) ?? false;
+
+/** Returns whether an earlier look has shown that the volume was attached to the machine, and it no longer is. */
+const wasLeft = ({ attachment, attachmentName }: VolumeFacts, { memory }: Ownership): boolean =>
+  attachment === null && memory.volumesLeft.some((volume) => volume.attachmentName === attachmentName);
 
 /**
  * Returns the attached volumes of a deleted Node that neither the attacher nor an earlier fence assigns to a machine.
@@ -206,7 +215,8 @@ export const volumesOfUnknownOwner = ({ node, volumes }: ClusterFacts, whose: Ow
  * Returns whether the disks prove that the volumes belong to the machine. If the machine holds one of the disks, all
  * volumes belong to it. If the machine holds none of them, all disks must be free, and Kubernetes must have seen at
  * least one of them attached. A disk whose attach was only planned was never attached to the machine. If another
- * machine holds one of the disks, none of the volumes count, because that machine may use the name now.
+ * machine holds one of the disks, none of the volumes count, because that machine may use the name now. The volumes of
+ * other drivers say nothing.
  */
 const provesOwnership = (
   machine: MachineId,
@@ -214,11 +224,12 @@ const provesOwnership = (
   { identityRules }: Ownership,
   diskHolders: readonly DiskHolders[],
 ): boolean => {
-  const holders = volumes.map(
+  const ofThisCloud = volumes.filter((volume) => identityRules.diskOf(volume) !== null);
+  const holders = ofThisCloud.map(
     (volume) => diskHolders.find(({ disk }) => disk === identityRules.diskOf(volume))?.by ?? null,
   );
   if (holders.some((by) => by !== null && by.length > 0 && !by.includes(machine))) return false;
-  const wasAttached = volumes.some(({ attachment }) => attachment?.attached);
+  const wasAttached = ofThisCloud.some(({ attachment }) => attachment?.attached);
   return holders.some((by) => by?.includes(machine)) || (wasAttached && holders.every((by) => by?.length === 0));
 };
 
@@ -235,8 +246,29 @@ const withoutSilent = (facts: ClusterFacts, silent: readonly VolumeFacts[], whos
   return {
     ...facts,
     pods,
-    volumes: spoken.filter((volume) => isRecorded(volume, whose) || attached.has(volume.key) || wanted.has(volume.key)),
+    volumes: spoken.filter(
+      (volume) =>
+        isRecorded(volume, whose) || wasLeft(volume, whose) || attached.has(volume.key) || wanted.has(volume.key),
+    ),
   };
+};
+
+/**
+ * Returns the facts without volumes that only an earlier look of this run has shown, and whose disks are free. A volume
+ * that this run detached stays, because the attacher may yet have to attach it elsewhere.
+ */
+export const withoutFreed = (facts: ClusterFacts, machine: MachineFacts | undefined, state: Freeing): ClusterFacts => {
+  const { detached } = state.memory;
+  if (!machine) return facts;
+  const held = new Set(machine.disks.map(({ disk }) => disk));
+  const wanted = new Set(facts.pods.flatMap(({ volumes }) => volumes));
+  const isFreed = (volume: VolumeFacts): boolean =>
+    wasLeft(volume, state) &&
+    !isRecorded(volume, state) &&
+    !wanted.has(volume.key) &&
+    !detached.has(volume.key) &&
+    !held.has(state.identityRules.diskOf(volume) ?? '');
+  return { ...facts, volumes: facts.volumes.filter((volume) => !isFreed(volume)) };
 };
 
 /**

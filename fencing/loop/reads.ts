@@ -1,4 +1,4 @@
-import { type ClusterFacts, fenceIdOn, ownMark } from '../model/cluster-facts.ts';
+import { type ClusterFacts, fenceIdOn, ownMark, type VolumeLeft } from '../model/cluster-facts.ts';
 import { type MachineFacts, offStates } from '../model/machine.ts';
 import { timing } from '../model/policy.ts';
 import { podsWanting } from '../rules/pods.ts';
@@ -75,7 +75,7 @@ export const withMachineRead = (state: RunState, machine: Observation<MachineFac
   const { lease, leaseSince } = same ? memory : UNREAD_LEASE;
   const unchanged = state.machine?.value.power === power && state.machine.value.generation === generation;
   const firstStopping = firstSeenStopping(memory, machine.value, now);
-  const attachments = memory.firstOff === null || same ? memory.attachments : null;
+  const left = memory.firstOff === null || same ? {} : { attachments: null, volumesLeft: [] };
   const admitted = isAdmittedBoot(memory, machine.value) ? {} : NOT_ASKED;
   return {
     ...state,
@@ -87,7 +87,7 @@ export const withMachineRead = (state: RunState, machine: Observation<MachineFac
       firstStopping,
       lease,
       leaseSince,
-      attachments,
+      ...left,
       ...admitted,
       witness: null,
       testified: [],
@@ -132,6 +132,27 @@ const attachmentsLeft = (memory: Memory, facts: ClusterFacts): readonly string[]
       ]);
 
 /**
+ * Returns the volumes that were attached to a machine without a Node. A driver may report a detach that did not happen,
+ * and after that, no attachment shows the volume any more.
+ */
+const volumesLeft = ({ volumesLeft: before }: Memory, { node, volumes }: ClusterFacts): readonly VolumeLeft[] => {
+  if (node) return [];
+  const known = new Set(before.map(({ attachmentName }) => attachmentName));
+  const found = volumes.filter(({ attachment, attachmentName }) => attachment !== null && !known.has(attachmentName));
+  return [
+    ...before,
+    ...found.map(({ driver, handle, key, persistentVolume, attachmentName, node: on }) => ({
+      driver,
+      handle,
+      key,
+      persistentVolume,
+      attachmentName,
+      node: on,
+    })),
+  ];
+};
+
+/**
  * Returns our mark as read, and whether it may be newer than the latest read of the machine. A mark that this run saw
  * before that read is older.
  */
@@ -170,6 +191,7 @@ export const withClusterRead = (state: RunState, cluster: Observation<ClusterFac
       ...statedOnNode(state, cluster),
       untainted: untaintedAfter(state, cluster),
       attachments: attachmentsLeft(memory, cluster.value),
+      volumesLeft: volumesLeft(memory, cluster.value),
       unwanted: unwantedSince(memory, cluster.value, now),
     },
   };

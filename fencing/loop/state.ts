@@ -120,6 +120,7 @@ export const emptyMemory: Memory = {
   unwanted: new Map(),
   detached: new Set(),
   attachments: null,
+  volumesLeft: [],
   declined: new Map(),
   searched: false,
   marks: 0,

@@ -178,6 +178,8 @@ export interface VolumeFacts extends VolumeHandle {
    */
   readonly attachmentName: string;
   readonly attachment: AttachmentFacts | null;
+  /** The name of the Node to which the volume is attached, or was attached. */
+  readonly node: string;
   /** Another machine uses the name of the volume's Node now. See `nameTaken` in `ClusterFacts`. */
   readonly nameTaken: boolean;
   /** The status of the existing Node reports the volume as attached. */
@@ -187,6 +189,12 @@ export interface VolumeFacts extends VolumeHandle {
    */
   readonly successor: AttachmentFacts | null;
 }
+
+/** A volume that a look has found without a Node. */
+export type VolumeLeft = Pick<
+  VolumeFacts,
+  'driver' | 'handle' | 'key' | 'persistentVolume' | 'attachmentName' | 'node'
+>;
 
 export interface Surroundings {
   /** The reason why fencing is paused in this cluster, or null. */

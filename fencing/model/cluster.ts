@@ -1,4 +1,11 @@
-import type { AttachmentFacts, ConnectivitySurvey, ClusterFacts, NodeFacts, Recheck } from './cluster-facts.ts';
+import type {
+  AttachmentFacts,
+  ConnectivitySurvey,
+  ClusterFacts,
+  NodeFacts,
+  Recheck,
+  VolumeLeft,
+} from './cluster-facts.ts';
 import type { Admission, CapReservation, EndedFence } from './ledger.ts';
 import type { IdentitySource, MachineId } from './machine.ts';
 import type { Permit } from './permit.ts';
@@ -44,6 +51,11 @@ export interface LookRequest {
    * look reads each of them by name instead of listing all attachments.
    */
   readonly attachments?: readonly string[];
+  /**
+   * Volumes that earlier looks of this run have found without a Node. The look also returns those whose attachments are
+   * gone.
+   */
+  readonly volumesLeft?: readonly VolumeLeft[];
 }
 
 /** The result of a step: `done`, or `already` if nothing had to be changed. Both mean success. */

@@ -1,5 +1,5 @@
 import type { CloudIdentityRules } from '../model/cloud.ts';
-import type { AttachmentFacts, SurveyOfClusters, ClusterFacts } from '../model/cluster-facts.ts';
+import type { AttachmentFacts, SurveyOfClusters, ClusterFacts, VolumeLeft } from '../model/cluster-facts.ts';
 import type { Admission } from '../model/ledger.ts';
 import type { DiskId, MachineFacts, MachineId, Witness } from '../model/machine.ts';
 import type { Policy } from '../model/policy.ts';
@@ -60,6 +60,8 @@ export interface Memory {
    * were found in the list of all attachments.
    */
   readonly attachments: readonly string[] | null;
+  /** Volumes that were attached to the machine while no Node named it. */
+  readonly volumesLeft: readonly VolumeLeft[];
   /**
    * Steps that were permanently rejected, with their target and the reason. The run continues without them, and its end
    * reports them.

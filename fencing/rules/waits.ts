@@ -44,7 +44,10 @@ const BASE_CALLS_OF_LOOK = 7;
  * reads the PersistentVolume.
  */
 const lookTakes = ({ cluster }: View): number =>
-  cluster.volumes.reduce((calls, { attachment }) => calls + (attachment ? 1 : 2), BASE_CALLS_OF_LOOK);
+  cluster.volumes.reduce(
+    (calls, { attachment }) => calls + (attachment ? 1 : 2),
+    BASE_CALLS_OF_LOOK + cluster.attachmentsOfOthers.length,
+  );
 
 /** Returns the time (ms) between two looks at which looks do not exceed this number of calls per second. */
 const affordable = (view: View, callsPerSecond: number): number =>

@@ -156,6 +156,7 @@ const volumeFacts = (world: World, cloud: ExploredCloud): readonly VolumeFacts[]
       attachmentName: attachmentIn(world).name,
       attachment,
       reported: attachment !== null && world.node !== null,
+      node: NODE,
       nameTaken: false,
       successor: null,
     },

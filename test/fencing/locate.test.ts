@@ -100,6 +100,15 @@ describe('a machine without a Node', () => {
     expect(found.cluster).toEqual(leftovers);
   });
 
+  it('is not in a cluster in which only an attachment under the name of another machine names it', () => {
+    const invented = left({ volumes: [volume({ nameTaken: true })] });
+    const found = (leftovers: typeof invented) =>
+      after(answer({ facts: invented }), green({ facts: leftovers })).location?.cluster;
+    expect(found(left({ volumes: [volume()] }))).toBe('green');
+    expect(found(left({ pods: [pod()] }))).toBe('green');
+    expect(found(left({}))).toBe('blue');
+  });
+
   it.each([
     ['nothing was looked for', null],
     ['nothing is left', left({})],

@@ -103,11 +103,14 @@ describe('a look at the cluster', () => {
 
   it('asks only for the attachments that the run knows, unless it searches for others', async () => {
     const blue = looking();
-    const known = { ...at, memory: { ...at.memory, attachments: ['csi-1'] } };
+    const { driver, handle, key, persistentVolume, attachmentName, node: on } = volume();
+    const volumesLeft = [{ driver, handle, key, persistentVolume, attachmentName, node: on }];
+    const known = { ...at, memory: { ...at.memory, attachments: ['csi-1'], volumesLeft } };
     await runLook({ ...look, machine: false, search: true }, known, portsThat({ clusters: [blue.cluster] }));
-    expect(blue.requests).toMatchObject([{ attachments: ['csi-1'], search: true }]);
+    expect(blue.requests).toMatchObject([{ attachments: ['csi-1'], volumesLeft, search: true }]);
     await runLook({ ...look, machine: false }, at, portsThat({ clusters: [blue.cluster] }));
     expect(blue.requests[1]).not.toHaveProperty('attachments');
+    expect(blue.requests[1]).not.toHaveProperty('volumesLeft');
   });
 
   it('also asks by the names of the Node if attachments name no machine', async () => {

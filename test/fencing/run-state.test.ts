@@ -179,11 +179,20 @@ describe('a read of the cluster', () => {
   it('lists what a Node that is gone left behind, and keeps that list', () => {
     const gone = next({ node: null });
     expect(gone.memory.attachments).toEqual(['csi-1']);
-    const shared = next({ node: null, attachmentsOfOthers: ['csi-of-another'] });
-    expect(shared.memory.attachments).toEqual(['csi-1', 'csi-of-another']);
+    expect(next({ node: null, attachmentsOfOthers: ['csi-2'] }).memory.attachments).toEqual(['csi-1', 'csi-2']);
     expect(next({ node: null, volumes: [] }, gone).memory.attachments).toEqual(['csi-1']);
     expect(next({ node: null, volumes: [volume({ attachment: null })] }).memory.attachments).toEqual([]);
     expect(next({}, gone).memory.attachments).toBeNull();
+  });
+
+  it('remembers a volume of a Node that is gone after its attachment is gone, too', () => {
+    const { driver, handle, key, persistentVolume, attachmentName, node: on } = volume();
+    const seen = [{ driver, handle, key, persistentVolume, attachmentName, node: on }];
+    const gone = next({ node: null });
+    const free = { node: null, volumes: [volume({ attachment: null })] };
+    const ofAnotherBoot = withMachineRead(gone, ofMachine({ generation: 'boot-2' }, 500), at(500));
+    const kept = [gone, next(free, gone), next(free), next({}, gone), ofAnotherBoot];
+    expect(kept.map(({ memory }) => memory.volumesLeft)).toEqual([seen, seen, [], [], []]);
   });
 });
 

@@ -153,6 +153,7 @@ export const volume = (change: Partial<VolumeFacts> = {}): VolumeFacts => ({
   pvc: 'default/data',
   attachmentName: 'csi-1',
   attachment: attachment(),
+  node: 'node-a',
   nameTaken: false,
   reported: false,
   successor: null,

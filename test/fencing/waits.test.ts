@@ -46,12 +46,13 @@ describe('a wait for pods', () => {
 
   it('has fewer looks, the more volumes a look reads', () => {
     const held = { pods: [going('a')], node: marked({ pods: [going('a')] }) };
-    const lasts = (volumes: number, polls: number) => {
+    const lasts = (volumes: number, polls: number, others: readonly string[] = []) => {
       const memory = { sinceLook: new Set(['delete-pod a']), polls };
       const all = Array.from({ length: volumes }, (_, nth) => volume({ key: `disk-${nth}`, attachment: null }));
-      const decision = decide(fencing({ ...held, volumes: all }, memory));
+      const decision = decide(fencing({ ...held, volumes: all, attachmentsOfOthers: others }, memory));
       return decision.do === 'wait' ? decision.ms : null;
     };
+    expect(lasts(0, 99, ['csi-1', 'csi-2'])).toBe(4_500);
     expect([0, 1, 10, 100].map((volumes) => lasts(volumes, 99))).toEqual([3_500, 4_500, 13_500, timing.lookLongest]);
     expect(lasts(100, 0)).toBe(timing.pollShortest);
   });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { ClusterFacts, PodFacts, VolumeFacts } from '../../fencing/model/cluster-facts.ts';
+import type { ClusterFacts, PodFacts, VolumeFacts, VolumeLeft } from '../../fencing/model/cluster-facts.ts';
 import type { DiskHolders } from '../../fencing/model/machine.ts';
-import { keepOwnVolumes, volumesOfUnknownOwner } from '../../fencing/loop/look.ts';
-import { attachment, cluster, pod, record, volume } from './view-builder.ts';
+import { keepOwnVolumes, volumesOfUnknownOwner, withoutFreed } from '../../fencing/loop/look.ts';
+import { attachment, cluster, machine, pod, record, volume } from './view-builder.ts';
 
 /** One cloud whose driver writes the name of the Node into an attachment, and one whose driver writes the machine. */
 const identityRules = {
@@ -14,7 +14,9 @@ const identityRules = {
     driver === 'disks' ? handle : null,
 };
 
-const whose = { request: { machine: 'm-1' }, identityRules, record: null };
+const nothingBefore: { readonly volumesLeft: readonly VolumeLeft[] } = { volumesLeft: [] };
+
+const whose = { request: { machine: 'm-1' }, identityRules, record: null, memory: nothingBefore };
 
 const attached = (handle: string, noted: string, driver = 'disks'): VolumeFacts =>
   volume({
@@ -65,6 +67,64 @@ describe('attachments to a Node that is gone', () => {
     ['two other machines hold one', [held('a', 'm-1'), held('b', 'm-2', 'm-3')], []],
   ] as const)('belong to this machine if their disks say so: %s', (_, holdings, expected) => {
     expect(own(left([attached('a', 'n'), attached('b', 'n')]), holdings)).toEqual(expected);
+  });
+
+  it('belong to this machine according to the disks of this cloud, whatever another driver has attached there', () => {
+    const foreign = attached('x', 'n', 'ceph');
+    expect(own(left([attached('a', 'n'), foreign]), [held('a')])).toEqual(['a', 'x']);
+    expect(own(left([attached('a', 'n'), foreign]), [])).toEqual([]);
+    expect(own(left([foreign]), [])).toEqual([]);
+    const planned = volume({
+      ...attached('a', 'n'),
+      attachment: attachment({ attached: false, source: { source: 'volumeAttachment', driver: 'disks', value: 'n' } }),
+    });
+    expect(own(left([planned, foreign]), [held('a')])).toEqual([]);
+  });
+
+  it('of another machine do not hide a volume that this machine has left before its disk', () => {
+    const gone = volume({ handle: 'own', key: 'disks^own', attachmentName: 'csi-own', attachment: null });
+    const facts = left([attached('anothers', 'n'), gone]);
+    const { driver, handle, key, persistentVolume, attachmentName, node } = gone;
+    const remembering = {
+      ...whose,
+      memory: { volumesLeft: [{ driver, handle, key, persistentVolume, attachmentName, node }] },
+    };
+    const kept = (who: typeof whose) =>
+      keepOwnVolumes(facts, volumesOfUnknownOwner(facts, who), who, [held('anothers', 'm-2')]).volumes;
+    expect(kept(whose)).toEqual([]);
+    expect(kept(remembering)).toEqual([gone]);
+  });
+
+  it('count after their attachments are gone until their disks are free', () => {
+    const gone = volume({
+      driver: 'disks',
+      handle: 'a',
+      key: 'disks^a',
+      attachmentName: 'csi-a',
+      attachment: null,
+      persistentVolume: null,
+    });
+    const { driver, handle, key, persistentVolume, attachmentName, node } = gone;
+    const volumesLeft = [{ driver, handle, key, persistentVolume, attachmentName, node }];
+    const run = { ...whose, memory: { volumesLeft, detached: new Set<string>() } };
+    const facts = left([gone]);
+    const kept = (
+      disks: readonly string[],
+      change: Partial<Parameters<typeof withoutFreed>[2]> = {},
+      pods: readonly PodFacts[] = [],
+    ) => {
+      const seen = machine({ disks: disks.map((disk) => ({ disk, state: 'attached', keep: null })) });
+      return withoutFreed({ ...facts, pods }, seen, { ...run, ...change }).volumes.length;
+    };
+    expect([kept(['a']), kept(['b']), kept([])]).toEqual([1, 0, 0]);
+    expect(kept([], {}, [user('its', 'a')])).toBe(1);
+    expect(kept([], { memory: { volumesLeft, detached: new Set([key]) } })).toBe(1);
+    expect(kept([], { memory: { volumesLeft: [], detached: new Set() } })).toBe(1);
+    const volumes = [{ driver, handle, persistentVolume, attachment: attachmentName }];
+    expect(kept([], { record: record({ machine: 'm-1', volumes }) })).toBe(1);
+    expect(kept([], { record: record({ machine: 'm-2', volumes }) })).toBe(0);
+    expect(withoutFreed(facts, undefined, run)).toBe(facts);
+    expect(withoutFreed(left([attached('a', 'n')]), machine({ disks: [] }), run).volumes).toHaveLength(1);
   });
 
   it('belong to no machine if all disks are free and none was ever attached', () => {

@@ -52,6 +52,33 @@ it('a disk leaves a dead machine although another one, which is gone as well, ha
   expect(volumeIn(world, scene.volume)?.attachments).toEqual([]);
 });
 
+it('a disk leaves a machine without a Node even if its driver only claims to have detached it', async () => {
+  const { world, scene } = attacherDown();
+  const name = scene.nodeOf(scene.holder);
+  remove(world, 'nodes', name);
+  remove(world, 'leases', name);
+  const claimDetached = (): void => {
+    for (const attachment of listObjects(world, 'volumeattachments'))
+      if (attachment.spec.nodeName === name && attachment.metadata.deletionTimestamp)
+        writerAs(world, 'attacher').change('volumeattachments', attachment, (draft) => {
+          draft.metadata.finalizers = [];
+        });
+  };
+  const lying = {
+    api: {
+      before: () => {
+        claimDetached();
+        return undefined;
+      },
+    },
+  };
+  const ports = portsOver(world, lying);
+  const outcome = await run(freshRun(world, ports, { machine: scene.holder }), ports);
+  expect(outcome).toMatchObject({ outcome: 'fenced' });
+  expect(getObject(world, 'nodes', name)).toBeUndefined();
+  expect(volumeIn(world, scene.volume)?.attachments.map(({ instance }) => instance)).not.toContain(scene.holder);
+});
+
 const ANOTHER = 'aws:///eu-west-1a/i-00000000000000099';
 
 it('a Node that is created while a look reads its pods belongs to another machine, and so do these pods', async () => {

@@ -78,6 +78,18 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     expect(await look(fresh('i'), node, { nodeOnly: true })).toMatchObject({ ...nothing, nodeName: node });
   });
 
+  it('returns a volume that an earlier look found, under its Node name, although its attachment is gone', async () => {
+    const [machine, node, handle] = [fresh('i'), fresh('node'), fresh('vol')];
+    const attachment = nameOn(handle, node);
+    const persistentVolume = await attached(machine, node, handle);
+    const [seen] = (await look(machine, null)).volumes;
+    expect(seen).toMatchObject({ node, handle, persistentVolume, attachmentName: attachment });
+    await harness().admin('DELETE', `${ATTACHMENTS}/${attachment}`);
+    const again = await look(machine, null, { attachments: [attachment], volumesLeft: seen ? [seen] : [] });
+    expect(again).toMatchObject({ nodeName: node, volumes: [{ node, handle, persistentVolume, attachment: null }] });
+    expect(await look(machine, null, { attachments: [attachment] })).toMatchObject({ nodeName: null, volumes: [] });
+  });
+
   it('names an object in a record that cannot exist, because of its name', async () => {
     const [machine, name] = [fresh('i'), fresh('node')];
     const volumes = [{ driver: DRIVER, handle: fresh('vol'), persistentVolume: '..', attachment: '' }];
@@ -190,7 +202,12 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     ]);
     // The second name is in use again, so only the attachments to the first may be deleted.
     expect(facts).toMatchObject({ node: null, nodeName: first, nameTaken: false });
-    expect(facts.volumes.map((volume) => volume.nameTaken)).toEqual([false, true]);
+    expect(facts.volumes.map((volume) => [volume.node, volume.nameTaken])).toEqual([
+      [first, false],
+      [taken, true],
+    ]);
+    const ofTaken = await look(machine, taken, { remembered });
+    expect(ofTaken).toMatchObject({ node: null, nodeName: first, nameTaken: false });
   });
 
   it.each([
