@@ -69,8 +69,11 @@ const claimsNeeded = (
  * Reads the volumes of a Node, and those of its pods' claims. Reads the claims and, concurrently, the attachments whose
  * names can already be computed. These attachments show most of the volumes to which the claims are bound.
  */
-const volumesOnNode = async (reader: Reader, on: NamedNode, request: LookRequest) => {
-  const { name, node, facts, pods, nameTaken } = on;
+const volumesOnNode = async (
+  reader: Reader,
+  { name, node, facts, pods, nameTaken }: NamedNode,
+  request: LookRequest,
+) => {
   const remembered = [...(request.remembered?.volumes ?? []), ...(facts.record?.volumes ?? [])];
   const onStatus = volumesOnStatus(node);
   const inline = inlineHandles(pods);

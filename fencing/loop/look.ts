@@ -254,12 +254,12 @@ const withoutSilent = (facts: ClusterFacts, silent: readonly VolumeFacts[], whos
 };
 
 /**
- * Returns the facts without volumes that only an earlier look of this run has shown, and whose disks are free. A volume
- * that this run detached stays, because the attacher may yet have to attach it elsewhere.
+ * Returns the facts without volumes that only an earlier look without a Node has shown, and whose disks are free. A
+ * volume that this run detached stays, because the attacher may yet have to attach it elsewhere.
  */
 export const withoutFreed = (facts: ClusterFacts, machine: MachineFacts | undefined, state: Freeing): ClusterFacts => {
+  if (facts.node || !machine) return facts;
   const { detached } = state.memory;
-  if (!machine) return facts;
   const held = new Set(machine.disks.map(({ disk }) => disk));
   const wanted = new Set(facts.pods.flatMap(({ volumes }) => volumes));
   const isFreed = (volume: VolumeFacts): boolean =>

@@ -141,10 +141,9 @@ const volumesLeft = ({ volumesLeft: before }: Memory, { node, volumes }: Cluster
   const found = volumes.filter(({ attachment, attachmentName }) => attachment !== null && !known.has(attachmentName));
   return [
     ...before,
-    ...found.map(({ driver, handle, key, persistentVolume, attachmentName, node: on }) => ({
+    ...found.map(({ driver, handle, persistentVolume, attachmentName, node: on }) => ({
       driver,
       handle,
-      key,
       persistentVolume,
       attachmentName,
       node: on,

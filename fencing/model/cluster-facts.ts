@@ -191,10 +191,7 @@ export interface VolumeFacts extends VolumeHandle {
 }
 
 /** A volume that a look has found without a Node. */
-export type VolumeLeft = Pick<
-  VolumeFacts,
-  'driver' | 'handle' | 'key' | 'persistentVolume' | 'attachmentName' | 'node'
->;
+export type VolumeLeft = Pick<VolumeFacts, 'driver' | 'handle' | 'persistentVolume' | 'attachmentName' | 'node'>;
 
 export interface Surroundings {
   /** The reason why fencing is paused in this cluster, or null. */

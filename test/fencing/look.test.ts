@@ -4,7 +4,19 @@ import type { Cloud } from '../../fencing/model/cloud.ts';
 import type { Cluster, LookRequest, NodeQuery } from '../../fencing/model/cluster.ts';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import { begun, cloudThat, clusterThat, portsThat } from './ports.ts';
-import { attachment, cluster, machine, node, machineOf, marked, NOW, pod, record, volume } from './view-builder.ts';
+import {
+  attachment,
+  cluster,
+  machine,
+  node,
+  machineOf,
+  marked,
+  NOW,
+  pod,
+  record,
+  volume,
+  volumeLeft,
+} from './view-builder.ts';
 
 /** What a look asks for, in which order, and what it leaves out of the answer. */
 
@@ -103,8 +115,7 @@ describe('a look at the cluster', () => {
 
   it('asks only for the attachments that the run knows, unless it searches for others', async () => {
     const blue = looking();
-    const { driver, handle, key, persistentVolume, attachmentName, node: on } = volume();
-    const volumesLeft = [{ driver, handle, key, persistentVolume, attachmentName, node: on }];
+    const volumesLeft = [volumeLeft(volume())];
     const known = { ...at, memory: { ...at.memory, attachments: ['csi-1'], volumesLeft } };
     await runLook({ ...look, machine: false, search: true }, known, portsThat({ clusters: [blue.cluster] }));
     expect(blue.requests).toMatchObject([{ attachments: ['csi-1'], volumesLeft, search: true }]);

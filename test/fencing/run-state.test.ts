@@ -35,6 +35,7 @@ import {
   record,
   view,
   volume,
+  volumeLeft,
 } from './view-builder.ts';
 
 /** What a run knows after each answer, and what it forgets. */
@@ -186,8 +187,7 @@ describe('a read of the cluster', () => {
   });
 
   it('remembers a volume of a Node that is gone after its attachment is gone, too', () => {
-    const { driver, handle, key, persistentVolume, attachmentName, node: on } = volume();
-    const seen = [{ driver, handle, key, persistentVolume, attachmentName, node: on }];
+    const seen = [volumeLeft(volume())];
     const gone = next({ node: null });
     const free = { node: null, volumes: [volume({ attachment: null })] };
     const ofAnotherBoot = withMachineRead(gone, ofMachine({ generation: 'boot-2' }, 500), at(500));

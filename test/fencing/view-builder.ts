@@ -6,6 +6,7 @@ import type {
   OptOut,
   PodFacts,
   VolumeFacts,
+  VolumeLeft,
 } from '../../fencing/model/cluster-facts.ts';
 import { emptyMemory } from '../../fencing/loop/state.ts';
 import type { Admission } from '../../fencing/model/ledger.ts';
@@ -158,6 +159,21 @@ export const volume = (change: Partial<VolumeFacts> = {}): VolumeFacts => ({
   reported: false,
   successor: null,
   ...change,
+});
+
+/** What a run remembers of a volume that it has found without a Node. */
+export const volumeLeft = ({
+  driver,
+  handle,
+  persistentVolume,
+  attachmentName,
+  node: on,
+}: VolumeFacts): VolumeLeft => ({
+  driver,
+  handle,
+  persistentVolume,
+  attachmentName,
+  node: on,
 });
 
 export const cluster = (change: Partial<ClusterFacts> = {}): ClusterFacts => ({

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ClusterFacts, PodFacts, VolumeFacts, VolumeLeft } from '../../fencing/model/cluster-facts.ts';
 import type { DiskHolders } from '../../fencing/model/machine.ts';
 import { keepOwnVolumes, volumesOfUnknownOwner, withoutFreed } from '../../fencing/loop/look.ts';
-import { attachment, cluster, machine, pod, record, volume } from './view-builder.ts';
+import { attachment, cluster, machine, pod, record, volume, volumeLeft } from './view-builder.ts';
 
 /** One cloud whose driver writes the name of the Node into an attachment, and one whose driver writes the machine. */
 const identityRules = {
@@ -84,11 +84,7 @@ describe('attachments to a Node that is gone', () => {
   it('of another machine do not hide a volume that this machine has left before its disk', () => {
     const gone = volume({ handle: 'own', key: 'disks^own', attachmentName: 'csi-own', attachment: null });
     const facts = left([attached('anothers', 'n'), gone]);
-    const { driver, handle, key, persistentVolume, attachmentName, node } = gone;
-    const remembering = {
-      ...whose,
-      memory: { volumesLeft: [{ driver, handle, key, persistentVolume, attachmentName, node }] },
-    };
+    const remembering = { ...whose, memory: { volumesLeft: [volumeLeft(gone)] } };
     const kept = (who: typeof whose) =>
       keepOwnVolumes(facts, volumesOfUnknownOwner(facts, who), who, [held('anothers', 'm-2')]).volumes;
     expect(kept(whose)).toEqual([]);
@@ -104,8 +100,8 @@ describe('attachments to a Node that is gone', () => {
       attachment: null,
       persistentVolume: null,
     });
-    const { driver, handle, key, persistentVolume, attachmentName, node } = gone;
-    const volumesLeft = [{ driver, handle, key, persistentVolume, attachmentName, node }];
+    const { driver, handle, key, persistentVolume, attachmentName } = gone;
+    const volumesLeft = [volumeLeft(gone)];
     const run = { ...whose, memory: { volumesLeft, detached: new Set<string>() } };
     const facts = left([gone]);
     const kept = (
@@ -124,6 +120,8 @@ describe('attachments to a Node that is gone', () => {
     expect(kept([], { record: record({ machine: 'm-1', volumes }) })).toBe(1);
     expect(kept([], { record: record({ machine: 'm-2', volumes }) })).toBe(0);
     expect(withoutFreed(facts, undefined, run)).toBe(facts);
+    const onNode = cluster({ volumes: [gone] });
+    expect(withoutFreed(onNode, machine({ disks: [] }), run)).toBe(onNode);
     expect(withoutFreed(left([attached('a', 'n')]), machine({ disks: [] }), run).volumes).toHaveLength(1);
   });
 

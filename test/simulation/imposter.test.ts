@@ -40,7 +40,7 @@ const framed = () => {
   stopMachine(world, victim);
   world.advance(100_000);
   const runOptions = { policy: defaultPolicy, deadline: world.now() + 300_000, newRunId: () => 'run' };
-  return { world, imposter, victim, runOptions };
+  return { world, imposter, victim, nodeOf, runOptions };
 };
 
 it('a kubelet that claims the machine of another Node does not prevent its fence, and is itself reported', async () => {
@@ -72,9 +72,7 @@ it('a kubelet that claims another machine prevents no fence, even if no name can
 });
 
 it('a disk that a kubelet assigns to the machine of a deleted Node keeps no disk of that machine', async () => {
-  const { world, imposter, victim, runOptions } = framed();
-  const nodeOf = (machine: string) =>
-    listObjects(world, 'nodes').find(({ spec }) => spec.providerID?.endsWith(machine));
+  const { world, imposter, victim, nodeOf, runOptions } = framed();
   const attachmentTo = (machine: string) =>
     listObjects(world, 'volumeattachments').find(({ spec }) => spec.nodeName === nodeOf(machine)?.metadata.name);
   const [victims, bait, own] = [nodeOf(victim), attachmentTo(imposter), attachmentTo(victim)];
@@ -93,11 +91,8 @@ it('a disk that a kubelet assigns to the machine of a deleted Node keeps no disk
 });
 
 it('a kubelet that claims the machine of a deleted Node does not hide what that machine has left', async () => {
-  const { world, imposter, victim, runOptions } = framed();
-  const nodes = listObjects(world, 'nodes');
-  const [victims, imposters] = [victim, imposter].map((machine) =>
-    nodes.find(({ spec }) => spec.providerID?.endsWith(machine)),
-  );
+  const { world, imposter, victim, nodeOf, runOptions } = framed();
+  const [victims, imposters] = [nodeOf(victim), nodeOf(imposter)];
   const attachment = listObjects(world, 'volumeattachments').find(
     ({ spec }) => spec.nodeName === victims?.metadata.name,
   );
