@@ -149,18 +149,13 @@ export const doubtfulRecord: Rule = ({ cluster: { node }, machine }) => {
 type EvidenceView = Pick<View, 'cluster' | 'identityRules' | 'machine' | 'remembered'>;
 
 /**
- * Returns whether an attachment belongs to this machine although its attacher wrote only the Node's name. The
- * attachment must name this Node, and must not be older than the Node. If no Node exists, the cloud has already been
- * asked which machine holds the disks.
+ * Returns whether the attacher wrote this machine's id, or the name of this Node. Null if it wrote neither an id nor a
+ * name. An attachment that is older than the Node may be of a former machine with that id or name.
  */
-const isOfThisNode = ({ cluster: { node, nodeName } }: EvidenceView, noted: string, created: number): boolean =>
-  noted === nodeName && created >= (node?.created ?? 0);
-
-/** Returns whether the attacher wrote this machine's id. Null if the attacher wrote no machine id. */
-const notedHere = (view: EvidenceView, { source, created }: AttachmentFacts): boolean | null => {
+const notedHere = ({ cluster, machine, identityRules }: EvidenceView, { source }: AttachmentFacts): boolean | null => {
   if (source === null) return null;
-  const noted = view.identityRules.machineOf(source);
-  return noted === null ? isOfThisNode(view, source.value, created) : noted === view.machine.machine;
+  const noted = identityRules.machineOf(source);
+  return noted === null ? source.value === cluster.nodeName : noted === machine.machine;
 };
 
 const recordOf = ({ cluster: { node }, remembered }: EvidenceView): NodeFacts['record'] =>
@@ -224,14 +219,27 @@ interface WitnessDisk {
   readonly attachment: AttachmentFacts | null;
 }
 
+/**
+ * Returns whether the volume was attached since this Node exists. The disk of an older attachment may be free because a
+ * former machine with the same id or name is gone.
+ */
+const isSinceNode = (view: EvidenceView, volume: VolumeFacts): boolean =>
+  (volume.attachment !== null && volume.attachment.created >= (view.cluster.node?.created ?? 0)) ||
+  (!mayHaveFreed(view) && isRecorded(view, volume));
+
+/**
+ * Returns the disks that can show whether the machine is gone. All of them can show that it exists. But they cannot
+ * confirm that it is gone if each of their attachments is older than the Node.
+ */
 const witnesses = (view: EvidenceView): readonly WitnessDisk[] => {
   const isWitness = mayHaveFreed(view) ? isAttachedHere : wasAttachedToMachine;
-  return view.cluster.volumes.flatMap((volume) => {
+  const attached = view.cluster.volumes.flatMap((volume) => {
     const disk = view.identityRules.diskOf(volume);
-    return disk !== null && isWitness(view, volume) && !isVolumeGone(volume)
-      ? [{ disk, attachment: volume.attachment }]
-      : [];
+    return disk !== null && isWitness(view, volume) && !isVolumeGone(volume) ? [{ disk, volume }] : [];
   });
+  return attached.some(({ volume }) => isSinceNode(view, volume))
+    ? attached.map(({ disk, volume: { attachment } }) => ({ disk, attachment }))
+    : [];
 };
 
 /** Returns the known disks that can show whether the machine is gone. Cloudfence asks all of them. */

@@ -140,6 +140,19 @@ describe('a machine that the cloud does not find', () => {
       unasked,
     ],
     [
+      'is not proven by a disk whose attachment is older than the Node, because a former machine may have had its id',
+      volumeAt({ created: NOW - 90_000_000 }),
+      unasked,
+    ],
+    [
+      'is not proven by such a disk after a fence that may have freed it, even if its record saw it attached',
+      gone({
+        node: marked({ generation: 'boot-1', lease: silent, volumes: [known('csi-1', true)] }),
+        volumes: [volume({ attachment: attachment({ created: NOW - 90_000_000 }) })],
+      }),
+      unasked,
+    ],
+    [
       'may be proven by a disk whose attachment was created in the same second as the Node',
       volumeAt({ ...noted('node-a'), created: node().created }),
       'witness missing-without-witness',
@@ -156,6 +169,14 @@ describe('a machine that the cloud does not find', () => {
       'witness missing-without-witness',
     ],
     ['may be proven by a disk that the record saw attached', inRecord(true), 'witness missing-without-witness'],
+    [
+      'may be proven by a disk that the record of its fence saw attached, even if that was before the Node',
+      gone({
+        node: marked({ generation: null, lease: silent, volumes: [known('csi-1', true)] }),
+        volumes: [volume({ attachment: attachment({ created: NOW - 90_000_000 }) })],
+      }),
+      'witness missing-without-witness',
+    ],
     [
       'may be proven by a disk that the record saw attached, beside other disks of the record',
       withRecord([known('csi-2', false), known('csi-1', true)]),
@@ -240,9 +261,10 @@ describe('a machine that the cloud does not find', () => {
       another('disk-2', { attached: false }),
       another('disk-3', {}),
       another('disk-4', noted('m-2')),
+      another('disk-5', { created: NOW - 90_000_000 }),
       another('not of this cloud', {}),
     ];
-    expect(decide(gone({ volumes }))).toMatchObject({ do: 'witness', disks: ['disk-1', 'disk-3'] });
+    expect(decide(gone({ volumes }))).toMatchObject({ do: 'witness', disks: ['disk-1', 'disk-3', 'disk-5'] });
   });
 
   it('is fenced with a record that names the disks that were attached', () => {

@@ -304,3 +304,9 @@ test('the delay of the policy applies to a pod that comes to a parked Node (seed
 test('a fence that ends after a survey does not prevent a power-off (seed 3200140916)', async () => {
   expect(failureOf(await play(takenOverPlanFor(3_200_140_916)))).toBeNull();
 });
+
+// A machine of Google Cloud was deleted with its Node, and another one was created under its name and joined. Two
+// disks of the former were free, and their attachments named the same id. Then the cloud falsely said "not found".
+test('the attachments of a former machine do not show that the next one is gone (seed 3300074898)', async () => {
+  expect(failureOf(await play(takenOverPlanFor(3_300_074_898)))).toBeNull();
+});
