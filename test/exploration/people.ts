@@ -61,6 +61,11 @@ export const people: readonly Scenario[] = [
     { stops: 1, foreignTaints: 1, optOuts: 1 },
   ),
   scenario(
+    'foreign-taint-and-removed',
+    'The machine is stopped. A person sets the out-of-service taint, too, and removes it, our taint, or the fence.',
+    { stops: 1, foreignTaints: 1, removals: 1 },
+  ),
+  scenario(
     'left-marked-and-paused',
     'A run died right after the mark, and a person paused Cloudfence. The machine is started, and the pause ends.',
     { starts: 1 },

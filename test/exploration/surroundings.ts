@@ -8,7 +8,7 @@ import {
   TAINT_LABEL,
 } from '../../kubernetes/names.ts';
 import type { Scenario } from './explore.ts';
-import { BY_HAND, isOutOfService, isQuarantined, labelOn } from './on-node.ts';
+import { BY_HAND, isOutOfService, isQuarantined, isTaintedByUs, labelOn } from './on-node.ts';
 import {
   type Budget,
   detached,
@@ -345,13 +345,12 @@ const people: readonly Event[] = [
     says: 'a person removes the out-of-service taint',
     happens: (world) => {
       const after = isOutOfService(world.node) ? spend(world, 'removals') : null;
-      const taints = after?.node?.taints.filter(({ key }) => key !== OUT_OF_SERVICE.key) ?? [];
-      return (
-        after && {
-          ...withNode(after, { taints }),
-          removed: after.node && { boot: after.node.boot, start: startIn(after), age: 0 },
-        }
-      );
+      if (!after?.node) return null;
+      const { taints, boot } = after.node;
+      return {
+        ...withNode(after, { taints: taints.filter(({ key }) => key !== OUT_OF_SERVICE.key) }),
+        removed: isTaintedByUs(after.node) ? { boot, start: startIn(after), age: 0 } : after.removed,
+      };
     },
   },
   {
@@ -399,13 +398,16 @@ export const afterVouch = (world: World): World | null => {
 };
 
 const settings: readonly Event[] = [
+  /** A person who sets the taint no longer means what their removal of ours said. */
   {
     says: 'a person sets the out-of-service taint',
     needs: 'somebody',
     happens: (world) => {
       const isFree = world.machine.power === 'off' && world.node !== null && !isOutOfService(world.node);
       const after = isFree ? spend(world, 'foreignTaints') : null;
-      return after?.node ? withNode(after, { taints: [...after.node.taints, BY_HAND] }) : null;
+      if (!after?.node) return null;
+      const tainted = withNode(after, { taints: [...after.node.taints, BY_HAND] });
+      return after.removed?.boot === null ? tainted : { ...tainted, removed: null };
     },
   },
   {
