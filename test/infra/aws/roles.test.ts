@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { resourcesIn } from './source-files.ts';
+
+/** The conditions and resources of the permissions that are wide without them. */
+
+const oneOrMore = z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat());
+const statement = z.object({
+  Effect: z.string(),
+  Action: oneOrMore,
+  Resource: oneOrMore,
+  Condition: z.unknown().optional(),
+});
+const role = z.object({
+  Policies: z.tuple([z.object({ PolicyDocument: z.object({ Statement: z.array(statement) }) })]),
+});
+
+const roles = Object.entries(resourcesIn('roles.yml')).map(([name, { Properties }]) => ({
+  name,
+  statements: role.parse(Properties).Policies[0].PolicyDocument.Statement,
+}));
+const allowing = (action: string) =>
+  roles.flatMap(({ name, statements }) =>
+    statements
+      .filter(({ Effect, Action }) => Effect === 'Allow' && Action.includes(action))
+      .map((one) => ({ name, ...one })),
+  );
+
+describe('a role', () => {
+  it('may delete notes, and never an incident', () => {
+    const deleting = allowing('s3:DeleteObject');
+    expect(deleting.map(({ name }) => name)).toEqual(['OnEventRole', 'SweepRole', 'ReplayRole', 'FenceRole']);
+    for (const { Resource } of deleting) expect(Resource).toEqual(['${IncidentBucket.Arn}/notes/*']);
+  });
+});
