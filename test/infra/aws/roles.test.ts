@@ -32,4 +32,11 @@ describe('a role', () => {
     expect(deleting.map(({ name }) => name)).toEqual(['OnEventRole', 'SweepRole', 'ReplayRole', 'FenceRole']);
     for (const { Resource } of deleting) expect(Resource).toEqual(['${IncidentBucket.Arn}/notes/*']);
   });
+
+  it('may use a key only through the services that store the secrets, and not for a call of its own', () => {
+    const services = ['secretsmanager', 'ssm'].map((name) => `${name}.\${AWS::Region}.\${AWS::URLSuffix}`);
+    const decrypting = allowing('kms:Decrypt');
+    expect(decrypting).toHaveLength(roles.length);
+    for (const { Condition } of decrypting) expect(Condition).toEqual({ StringEquals: { 'kms:ViaService': services } });
+  });
 });
