@@ -39,4 +39,13 @@ describe('a role', () => {
     expect(decrypting).toHaveLength(roles.length);
     for (const { Condition } of decrypting) expect(Condition).toEqual({ StringEquals: { 'kms:ViaService': services } });
   });
+
+  it('may put only its own events on the bus', () => {
+    const sources = allowing('events:PutEvents').map(({ name, Condition }) => [name, Condition]);
+    const from = (source: string) => ({ StringEquals: { 'events:source': source } });
+    expect(sources).toEqual([
+      ...['OnEventRole', 'SweepRole', 'ReplayRole', 'FenceRole'].map((name) => [name, from('cloudfence')]),
+      ['DoctorRole', from('cloudfence.test')],
+    ]);
+  });
 });
