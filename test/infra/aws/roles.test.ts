@@ -48,4 +48,20 @@ describe('a role', () => {
       ['DoctorRole', from('cloudfence.test')],
     ]);
   });
+
+  it('lets Lambda connect a function to a network, but not the code of the function', () => {
+    for (const { name, statements } of roles) {
+      const actions = statements.find(({ Action }) => Action.includes('ec2:CreateNetworkInterface'))?.Action;
+      const denied = statements.filter(({ Effect }) => Effect === 'Deny');
+      expect({ name, denied }).toMatchObject({
+        denied: [
+          {
+            Action: actions,
+            Resource: ['*'],
+            Condition: { ArnLike: { 'lambda:SourceFunctionArn': expect.stringMatching(/:function:.*-\*$/) } },
+          },
+        ],
+      });
+    }
+  });
 });
