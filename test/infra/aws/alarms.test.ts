@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+import { resourcesIn } from './source-files.ts';
+
+/** Alarms about what is lost without a trace, and what is kept for the time after an incident. */
+
+const alarms = resourcesIn('alarms.yml');
+
+it('an alarm begins if no sweep runs, although nothing is measured any more', () => {
+  expect(alarms['SweepMissingAlarm']?.Properties).toMatchObject({
+    MetricName: 'Invocations',
+    Statistic: 'Sum',
+    Threshold: 1,
+    ComparisonOperator: 'LessThanThreshold',
+    TreatMissingData: 'breaching',
+  });
+});
