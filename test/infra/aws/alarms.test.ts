@@ -14,3 +14,13 @@ it('an alarm begins if no sweep runs, although nothing is measured any more', ()
     TreatMissingData: 'breaching',
   });
 });
+
+it('an alarm begins with the first dead letter, and lasts while one is left', () => {
+  expect(alarms['DeadLettersAlarm']?.Properties).toMatchObject({
+    MetricName: 'ApproximateNumberOfMessagesVisible',
+    Dimensions: [{ Name: 'QueueName', Value: 'DeadLetterQueue.QueueName' }],
+    Statistic: 'Maximum',
+    Threshold: 0,
+    ComparisonOperator: 'GreaterThanThreshold',
+  });
+});
