@@ -24,3 +24,11 @@ it('an alarm begins with the first dead letter, and lasts while one is left', ()
     ComparisonOperator: 'GreaterThanThreshold',
   });
 });
+
+it('the incidents stay if the stack is removed or the bucket is replaced', () => {
+  expect(resourcesIn('incidents.yml')['IncidentBucket']).toMatchObject({
+    DeletionPolicy: 'Retain',
+    UpdateReplacePolicy: 'Retain',
+    Properties: { VersioningConfiguration: { Status: 'Enabled' } },
+  });
+});
