@@ -19,7 +19,11 @@ const { Resources } = z
       z.object({
         Type: z.string(),
         Metadata: z.object({ When: z.string() }).optional(),
-        Properties: z.object({ Name: z.string().optional() }),
+        Properties: z.object({
+          Name: z.string().optional(),
+          EventPattern: z.unknown().optional(),
+          Targets: z.array(z.object({ RetryPolicy: z.unknown() })).optional(),
+        }),
       }),
     ),
   })
@@ -35,6 +39,13 @@ describe('a rule of events.yml', () => {
       [undefined, `${PREFIX}test-event`],
       ...optionalRules.map(({ parameter, rule }) => [`\${cloudfence:${parameter}}`, `${PREFIX}${rule}`]),
     ]);
+  });
+
+  it('of state changes passes every state, because a machine that starts is as urgent as one that stops', () => {
+    expect(Resources['StateChangeRule']?.Properties.EventPattern).toEqual({
+      source: '${cloudfence:stateChangeSources}',
+      'detail-type': ['EC2 Instance State-change Notification'],
+    });
   });
 
   it('of the doctor has events that the queues of a release also accept', () => {
