@@ -48,6 +48,13 @@ describe('a rule of events.yml', () => {
     });
   });
 
+  it('tries again for an hour if the queue does not accept an event', () => {
+    for (const { Properties } of rules)
+      expect(Properties.Targets).toEqual([
+        { RetryPolicy: { MaximumEventAgeInSeconds: 3600, MaximumRetryAttempts: 60 } },
+      ]);
+  });
+
   it('of the doctor has events that the queues of a release also accept', () => {
     expect(JSON.stringify(releasedValues.rules)).toContain(`rule/cloudfence-\${Stage}-test-event`);
   });
