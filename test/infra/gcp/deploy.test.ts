@@ -60,6 +60,15 @@ describe('a deployment', () => {
     });
   });
 
+  it('pushes a waiting message until it is due, which takes more deliveries than an event has', async () => {
+    await deploy();
+    expect(object('subscriptions/cloudfence-prod-again')).toMatchObject({
+      topic: `${inProject}/topics/cloudfence-prod-again`,
+      retryPolicy: { minimumBackoff: '5s', maximumBackoff: '30s' },
+      deadLetterPolicy: { maxDeliveryAttempts: 100 },
+    });
+  });
+
   it('runs each function with its own account, whose role has all its permissions in the project', async () => {
     await deploy();
     expect(object('roles/cloudfence_prod')).toMatchObject({
