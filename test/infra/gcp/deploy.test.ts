@@ -69,6 +69,14 @@ describe('a deployment', () => {
     });
   });
 
+  it('keeps events after their delivery, so that a person can replay them by time', async () => {
+    await deploy();
+    expect(object('subscriptions/cloudfence-prod-events')).toMatchObject({
+      retainAckedMessages: true,
+      messageRetentionDuration: '604800s',
+    });
+  });
+
   it('runs each function with its own account, whose role has all its permissions in the project', async () => {
     await deploy();
     expect(object('roles/cloudfence_prod')).toMatchObject({
