@@ -37,6 +37,15 @@ describe('the topics', () => {
     );
   });
 
+  it('deliver the health of machines, also of those in a scale set', () => {
+    const health = ofType(other, 'EventGrid/systemTopics/eventSubscriptions')
+      .filter(({ name }) => name.startsWith('cloudfence-full-health/'))
+      .flatMap((one) => filterOf(one).advancedFilters.flatMap(({ values }) => values));
+    const inGroup = `/subscriptions/${SUBSCRIPTION}/resourceGroups/MC_blue/providers/Microsoft.Compute`;
+    for (const machine of ['virtualMachines/vm-1', 'virtualMachineScaleSets/pool/virtualMachines/0'])
+      expect(health.filter((part) => `${inGroup}/${machine}`.includes(part))).toHaveLength(1);
+  });
+
   it('use the existing topic in its own group, and one more for health', () => {
     expect(ofType(other, 'EventGrid/systemTopics').map(({ name }) => name)).toEqual(['cloudfence-full-health']);
     const subscriptions = ofType(other, 'EventGrid/systemTopics/eventSubscriptions').map(
