@@ -174,6 +174,13 @@ describe('the alerts', () => {
       });
   });
 
+  it('report a sweep that does not run, although it writes no line', () => {
+    const missing = ofType(usual, 'Insights/scheduledQueryRules').find(({ name }) => name.endsWith('sweep-missing'));
+    expect(missing?.properties).toMatchObject({
+      criteria: { allOf: [{ timeAggregation: 'Count', operator: 'LessThan', threshold: 1 }] },
+    });
+  });
+
   it('query one table each, and do not fire for an empty table', () => {
     for (const { name, properties } of ofType(usual, 'Insights/scheduledQueryRules')) {
       const { criteria } = asked.parse(properties);
