@@ -121,6 +121,18 @@ describe('the webhook', () => {
   });
 });
 
+it('an invocation logs under its own name, although another one of the process has begun since', async () => {
+  const { install } = off();
+  const dependencies = await install.getDependencies();
+  const logged: string[] = [];
+  const begun = (name: string) =>
+    invocationContext(async () => dependencies, { ...install.context, log: () => void logged.push(name) });
+  const first = await begun('first');
+  await begun('second');
+  first.dependencies.log({ decision: 'swept' });
+  expect(logged).toEqual(['first']);
+});
+
 describe('a request by hand', () => {
   it('has no more time if the platform was slow to start: the time limit counts from the beginning', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
