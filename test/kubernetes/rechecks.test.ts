@@ -66,6 +66,15 @@ it('a Node that has changed since its recheck is not marked, and the error quote
   expect(after.metadata.resourceVersion).toBe(body.metadata.resourceVersion);
 });
 
+it('a recheck reads the Node again, however recently a look has read it', async () => {
+  const stage = faultyCluster({});
+  const { name } = await makeNode(stage, { name: 'node', machine: 'i-1' });
+  const request = { query: queryFor('i-1'), node: name, remembered: null, successorsOf: [] };
+  expect((await stage.cluster.look(request, unhurried())).node?.record).toBeNull();
+  await stage.admin('PATCH', `${NODES}/${name}`, { metadata: { annotations: { 'cloudfence.dev/fence': 'newer' } } });
+  expect(await stage.cluster.recheck(name, unhurried())).toMatchObject({ recordText: 'newer' });
+});
+
 it.each<[string, (cluster: Cluster) => Promise<unknown>]>([
   ['recheck', ({ recheck }) => recheck('node', unhurried())],
   [
