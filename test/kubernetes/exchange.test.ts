@@ -160,6 +160,15 @@ describe('an exchange', () => {
     await expect(sendRequest(get(url), way(new Agent(POOL_OPTIONS), aborting.signal))).rejects.toThrow(/aborted/);
   });
 
+  it('fails if the connection breaks in the middle of a compressed answer', async () => {
+    const { url } = await serving((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      response.write(gzipSync('half of a page of Leases').subarray(0, 20), () => response.destroy());
+    });
+    const answer = sendRequest(get(url), way(new Agent(POOL_OPTIONS)));
+    await expect(answer).rejects.toThrow(/aborted|Premature close|unexpected end/);
+  }, 20_000);
+
   it('keeps its answer if its pool is retired meanwhile, and then closes its connection', async () => {
     const agent = new Agent(POOL_OPTIONS);
     const { server, url } = await serving((_request, response) => {
