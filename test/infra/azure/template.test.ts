@@ -186,6 +186,16 @@ describe('what is deployed', () => {
       });
   });
 
+  it('tells the app which groups it serves, unless it serves the whole subscription', () => {
+    const whole = placedFor('whole', { ...plain, resourceGroups: 'all-of-subscription' });
+    const groupsIn = (placed: readonly Placed[]) =>
+      ofType(placed, 'Web/sites')
+        .flatMap(({ properties }) => site.parse(properties).siteConfig.appSettings)
+        .filter(({ name }) => name === 'CLOUDFENCE_RESOURCE_GROUPS')
+        .map(({ value }) => value);
+    expect([usual, other, whole].map(groupsIn)).toEqual([['MC_blue'], ['MC_blue,MC_green'], []]);
+  });
+
   it('has the tag and the prefix of its stage, so that stages can coexist', () => {
     for (const placed of [usual, other])
       for (const one of placed.filter(({ location }) => location !== undefined))
