@@ -77,6 +77,21 @@ describe('a deployment', () => {
     });
   });
 
+  it('tells each function which projects it serves, how long it may run, and how often events come', async () => {
+    await deploy({ projects: ['shop-project', 'bank-project'], timeout: '30s', deliveries: 7 });
+    for (const name of functionNames)
+      expect(object(`locations/europe-west1/functions/cloudfence-prod-${name}`)).toMatchObject({
+        serviceConfig: {
+          timeoutSeconds: 30,
+          environmentVariables: {
+            CLOUDFENCE_PROJECTS: `${PROJECT},shop-project,bank-project`,
+            CLOUDFENCE_TIMEOUT_SECONDS: '30',
+            CLOUDFENCE_DELIVERIES: '7',
+          },
+        },
+      });
+  });
+
   it('runs each function with its own account, whose role has all its permissions in the project', async () => {
     await deploy();
     expect(object('roles/cloudfence_prod')).toMatchObject({
