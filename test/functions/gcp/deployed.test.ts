@@ -7,6 +7,7 @@ import { addInstance } from '../../../sandbox/gce/scenario.ts';
 import { granted } from '../../permits.ts';
 import { openKeyServer, type KeyServer } from '../../providers/gcp/key-server.ts';
 import { openStandIn, type Answered, type Request, type StandIn } from '../../providers/stand-in.ts';
+import { useRealTime, useVirtualTime } from '../../providers/virtual-time.ts';
 import { gceWorld, patient } from '../../sandbox/gce/gce-world.ts';
 import { AUDIENCE, bearer, CALLER, claims, DOCTOR } from './install.ts';
 
@@ -51,7 +52,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.unstubAllEnvs();
-  vi.useRealTimers();
+  useRealTime();
   published.splice(0);
 });
 afterAll(() => Promise.all([keys.close(), topics.close()]));
@@ -64,6 +65,14 @@ describe('a caller', () => {
     await expect(letAsk(asks)).resolves.toBeUndefined();
     await expect(letIn(asks)).rejects.toBeInstanceOf(PermissionDenied);
     await expect(letAsk(pushes)).rejects.toBeInstanceOf(PermissionDenied);
+  });
+
+  it('may still push if the process has been running for an hour', async () => {
+    const { letIn } = await lazyDependencies()();
+    useVirtualTime();
+    await expect(letIn(bearer(keys))).resolves.toBeUndefined();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    await expect(letIn(bearer(keys))).resolves.toBeUndefined();
   });
 
   it.each([
