@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { CloudfenceError, PermissionDenied } from '../../../fencing/model/errors.ts';
 import { createSender, type SendMessage } from '../../../providers/azure/rest.ts';
 import { credential } from '../../sandbox/azure/azure-world.ts';
 import { openStandIn, type Answered, type Request, type StandIn } from '../stand-in.ts';
+import { useRealTime, useVirtualTime } from '../virtual-time.ts';
 
 /** The part of the protocol of a queue that sending needs. */
 const taken: object[] = [];
@@ -21,6 +22,7 @@ beforeAll(async () => {
   queue = await openStandIn(take);
   send = createSender({ host: queue.url, credential });
 });
+afterEach(useRealTime);
 afterAll(() => queue.close());
 
 it('a text is sent with its earliest delivery time, and its properties are quoted', async () => {
@@ -39,6 +41,13 @@ it('a text is sent with its earliest delivery time, and its properties are quote
 
 it.each([200, 201])('a message is sent if the queue answers with the status %i', async (status) => {
   await expect(send(`answers-${status}`, { text: '', notBefore: null, properties: {} })).resolves.toBeUndefined();
+});
+
+it('a message has its own time, however long the process has been running', async () => {
+  useVirtualTime();
+  const sending = createSender({ host: queue.url, credential });
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  await expect(sending('answers-201', { text: '', notBefore: null, properties: {} })).resolves.toBeUndefined();
 });
 
 it.each([202, 204, 302, 304, 400, 404])(
