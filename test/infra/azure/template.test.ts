@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { builtInRoles, roleNames } from '../../../infra/azure/access.ts';
+import { deployable } from '../../../infra/azure/cloud.ts';
+import { azureParameters } from '../../../infra/azure/install.ts';
 import { installFor, ofType, placedFor, type Placed } from './packaged-template.ts';
 import { full, plain, SUBSCRIPTION } from './stage-files.ts';
 
@@ -10,6 +12,10 @@ const whole = placedFor('whole', { ...plain, resourceGroups: 'all-of-subscriptio
 const other = placedFor('full', full);
 
 const texts = z.array(z.string());
+const host = z.object({
+  functionTimeout: z.string(),
+  extensions: z.object({ serviceBus: z.object({ maxAutoLockRenewalDuration: z.string() }) }),
+});
 const role = z.object({
   roleName: z.string(),
   assignableScopes: texts,
@@ -186,8 +192,13 @@ describe('what is deployed', () => {
       });
   });
 
+  it('runs in a host that gives each invocation, and its lock, more time than the longest timeout', () => {
+    const { functionTimeout, extensions } = host.parse(JSON.parse(deployable.files?.['host.json'] ?? ''));
+    expect(azureParameters.shape.timeout.safeParse('5m').success).toBe(false);
+    expect([functionTimeout, extensions.serviceBus.maxAutoLockRenewalDuration]).toEqual(['00:05:00', '00:05:00']);
+  });
+
   it('tells the app which groups it serves, unless it serves the whole subscription', () => {
-    const whole = placedFor('whole', { ...plain, resourceGroups: 'all-of-subscription' });
     const groupsIn = (placed: readonly Placed[]) =>
       ofType(placed, 'Web/sites')
         .flatMap(({ properties }) => site.parse(properties).siteConfig.appSettings)
