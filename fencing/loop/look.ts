@@ -233,14 +233,17 @@ const provesOwnership = (
   return holders.some((by) => by?.includes(machine)) || (wasAttached && holders.every((by) => by?.length === 0));
 };
 
-/** Returns the facts without everything that comes only from volumes whose machine is unknown. */
+/**
+ * Returns the facts without everything that comes only from volumes whose machine is unknown. A claim that cannot be
+ * resolved may be one of the attached volumes. If none is left, nothing shows that its pod was on this machine.
+ */
 const withoutSilent = (facts: ClusterFacts, silent: readonly VolumeFacts[], whose: Ownership): ClusterFacts => {
   const spoken = facts.volumes.filter((volume) => !silent.includes(volume));
   const attached = new Set(spoken.filter(({ attachment }) => attachment !== null).map(({ key }) => key));
   const noted = new Set(recordOf(whose)?.pods.map(({ uid }) => uid));
   const pods = facts.pods.filter(
     ({ uid, volumes, unresolved }) =>
-      noted.has(uid) || unresolved.length > 0 || volumes.some((key) => attached.has(key)),
+      noted.has(uid) || (attached.size > 0 && unresolved.length > 0) || volumes.some((key) => attached.has(key)),
   );
   const wanted = new Set(pods.flatMap(({ volumes }) => volumes));
   return {

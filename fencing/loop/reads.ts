@@ -29,6 +29,13 @@ const firstSeenStopping = (
   return power === 'unknown' ? firstStopping : null;
 };
 
+/**
+ * Returns whether another answer than before may only show an operation on a machine that stays off, such as the detach
+ * of a disk. It shows as an operation in progress, or as another generation if that drifts.
+ */
+const isOnlyOperation = ({ power, offUnderOperation, generationDrifts }: MachineFacts): boolean =>
+  offUnderOperation === true || (offStates.has(power) && generationDrifts === true);
+
 type Stated = Partial<Pick<Memory, 'firstGeneration' | 'firstFence' | 'firstBoot' | 'isStatementOld'>>;
 
 /**
@@ -75,7 +82,8 @@ export const withMachineRead = (state: RunState, machine: Observation<MachineFac
   const { lease, leaseSince } = same ? memory : UNREAD_LEASE;
   const unchanged = state.machine?.value.power === power && state.machine.value.generation === generation;
   const firstStopping = firstSeenStopping(memory, machine.value, now);
-  const left = memory.firstOff === null || same ? {} : { attachments: null, volumesLeft: [] };
+  const left =
+    memory.firstOff === null || same || isOnlyOperation(machine.value) ? {} : { attachments: null, volumesLeft: [] };
   const admitted = isAdmittedBoot(memory, machine.value) ? {} : NOT_ASKED;
   return {
     ...state,

@@ -21,6 +21,8 @@ import {
   node,
   NOW,
   record,
+  volume,
+  volumeLeft,
 } from './view-builder.ts';
 
 const at = (mono: number) => ({ wall: NOW + mono, mono });
@@ -231,6 +233,31 @@ describe('whether a person’s statement makes the machine count as off', () => 
     ['no statement, with a record', { ...accepting, record: record() }, false],
     ['no statement, without a record', { ...accepting, record: null }, false],
   ])('%s: %s', (_, state, expected) => expect(begins(state)).toBe(expected));
+});
+
+describe('what a machine has left whose Node is gone', () => {
+  const look = { value: cluster({ node: null, pods: [] }), requestedAt: at(100), receivedAt: 100 };
+  const then = (...changes: readonly Partial<MachineFacts>[]) =>
+    changes.reduce<RunState>(
+      (state, change) => withMachineRead(state, read(change, 500), at(500)),
+      withClusterRead(seenOff, look, at(100)),
+    ).memory;
+  const kept = { attachments: ['csi-1'], volumesLeft: [volumeLeft(volume())] };
+  const searchedAgain = { attachments: null, volumesLeft: [] };
+
+  it('is remembered during an operation on the machine, such as the detach of its disks', () => {
+    const busy = { power: 'stopping', offUnderOperation: true } as const;
+    expect(then(busy)).toMatchObject(kept);
+    expect(then(busy, {})).toMatchObject(kept);
+  });
+  it('is remembered if each operation changes the generation', () => {
+    expect(then({ generation: 'after a detach', generationDrifts: true })).toMatchObject(kept);
+  });
+  it.each<[string, Partial<MachineFacts>]>([
+    ['is off after another boot', { generation: 'boot-2' }],
+    ['stops', { power: 'stopping' }],
+    ['runs, although each operation changes the generation', { power: 'running', generationDrifts: true }],
+  ])('is searched again if the machine %s', (_, change) => expect(then(change)).toMatchObject(searchedAgain));
 });
 
 describe('a recheck of a Node that its own machine has registered again', () => {

@@ -145,6 +145,13 @@ describe('attachments to a Node that is gone', () => {
     expect(keepOwnVolumes(facts, silent, whose, [held('a', 'm-1')])).toEqual(facts);
   });
 
+  it('bring in a pod whose claim cannot be resolved only if one of them belongs to this machine', () => {
+    const facts = left([attached('a', 'n')], [pod({ name: 'unclear', volumes: [], unresolved: ['default/data'] })]);
+    const silent = volumesOfUnknownOwner(facts, whose);
+    expect(keepOwnVolumes(facts, silent, whose, [held('a', 'm-2')]).pods).toEqual([]);
+    expect(keepOwnVolumes(facts, silent, whose, [held('a', 'm-1')]).pods).toEqual(facts.pods);
+  });
+
   it('do not bring in the pods that a fence of another machine named', () => {
     const facts = left([attached('a', 'n')], [user('noted', 'a')]);
     const pods = [{ namespace: 'default', name: 'noted', uid: 'noted' }];

@@ -6,6 +6,7 @@ import { attach, detach } from '../../../sandbox/azure/attachments.ts';
 import { deallocate, remove } from '../../../sandbox/azure/machines.ts';
 import { addMachine } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
+import { addBarePod } from '../../../sandbox/cluster/fixtures.ts';
 import { writerAs } from '../../../sandbox/cluster/controllers/object-writer.ts';
 import { listObjects, getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { addNodeOf, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
@@ -159,3 +160,25 @@ it.each([40, 45, 50, 55, 60, 65])(
     ]);
   },
 );
+
+it('a machine of Azure does not take the pods of a running machine that has its computer name and no Node', async () => {
+  const { world, holder } = scene(machines);
+  const node = nodeNameOf(world, holder);
+  const unrelated = addMachine(world, { name: 'Elsewhere', computerName: node });
+  change(world, unrelated, deallocate, 60 * SECOND);
+  world.parts.cluster.knobs.partitioned.push(node);
+  const claim = { name: 'data', persistentVolumeClaim: { claimName: 'not-there' } };
+  addBarePod(world, {
+    name: 'agent',
+    spec: { nodeName: node, tolerations: [{ operator: 'Exists' }], volumes: [claim] },
+  });
+  const agent = getObject(world, 'pods', 'agent', 'default');
+  if (agent) writerAs(world, 'person').remove('pods', agent, 30);
+  deleteNode(world, node);
+  const lease = getObject(world, 'leases', node, 'kube-node-lease');
+  if (lease) writerAs(world, 'person').remove('leases', lease);
+  const before = untouched(world);
+  expect((await react(world, unrelated)).steps).toEqual([]);
+  expect([machineIn(world, holder)?.power, untouched(world)]).toEqual(['running', before]);
+  expect(getObject(world, 'pods', 'agent', 'default')?.metadata.deletionTimestamp).toBeDefined();
+});
