@@ -310,3 +310,15 @@ test('a fence that ends after a survey does not prevent a power-off (seed 320014
 test('the attachments of a former machine do not show that the next one is gone (seed 3300074898)', async () => {
   expect(failureOf(await play(takenOverPlanFor(3_300_074_898)))).toBeNull();
 });
+
+// Everything on the Node of a machine that was started and stopped again was free, and a person had removed its
+// quarantine. So a mark moved the fence to the second stop, and nothing else.
+test('a mark that only moves the quarantine to the present boot needs no place (seed 3400175390)', async () => {
+  expect(failureOf(await play(takenOverPlanFor(3_400_175_390)))).toBeNull();
+});
+
+// A person removed the quarantine of a fence, and a kubelet changed its record. Then the machine was terminated in the
+// next boot.
+test('a tombstone and a changed record of an earlier boot do not count as a fence (seed 3400314093)', async () => {
+  expect(failureOf(await play(takenOverPlanFor(3_400_314_093)))).toBeNull();
+});

@@ -3,7 +3,14 @@ import { isOfShownBoot } from '../../fencing/model/cluster-facts.ts';
 import type { MachineId } from '../../fencing/model/machine.ts';
 import type { Policy } from '../../fencing/model/policy.ts';
 import { shortMachine } from '../../kubernetes/ledger-text.ts';
-import { LEDGER, NUDGE_ANNOTATION, QUARANTINE } from '../../kubernetes/names.ts';
+import {
+  FENCED_LABEL,
+  LEDGER,
+  NUDGE_ANNOTATION,
+  QUARANTINE,
+  RECORD_ANNOTATION,
+  SEAL_LABEL,
+} from '../../kubernetes/names.ts';
 import { nodeFacts } from '../../kubernetes/node-facts.ts';
 import { hasTaintKey, keyIn, nameOf, uidOf } from './cluster-objects.ts';
 import { fencesOn, isFenced, isQuarantined, oursOn } from './fence-on-node.ts';
@@ -132,9 +139,15 @@ const isKeptFor = (machine: Machine, node: V1Node | undefined): boolean => {
 const lostRecord = (node: V1Node | undefined, { interference }: World): boolean =>
   node !== undefined && interference.changedFor(node) < Infinity && nodeFacts(node, []).record === null;
 
-/** The trace of a fence that has ended. It has no effect if its boot has ended, and no fence is there. */
-const hasOnlyTombstone = (node: V1Node | undefined, ours: readonly string[]): boolean =>
-  ours.length === 1 && node !== undefined && nodeFacts(node, []).tombstone !== null;
+/**
+ * The trace of a fence that has ended, and a record that a kubelet has changed. They have no effect if their boot has
+ * ended, and no fence is there.
+ */
+const hasOnlyTombstone = (node: V1Node | undefined, ours: readonly string[], world: World): boolean => {
+  if (node === undefined || nodeFacts(node, []).tombstone === null) return false;
+  const isLost = lostRecord(node, world);
+  return ours.every((key) => key === FENCED_LABEL || (isLost && (key === RECORD_ANNOTATION || key === SEAL_LABEL)));
+};
 
 /** A person removed all of a fence but its record and the seal, which count for nothing without the rest. */
 const isBareRecord = (node: V1Node | undefined, { interference }: World): boolean =>
@@ -174,7 +187,7 @@ const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {
   if (
     isGone(machine) &&
     ours.length > 0 &&
-    !hasOnlyTombstone(node, ours) &&
+    !hasOnlyTombstone(node, ours, world) &&
     !isKeptFor(machine, node) &&
     world.policy.deleteNode !== 'never'
   )

@@ -245,11 +245,12 @@ export const createSafety = ({
     const named = fencesOn(node).flatMap((fence) => interference.begun(fence)?.launch ?? []);
     return isFenced(node) && (named.length === 0 || !machine || named.includes(endedBootOf(machine)));
   };
-  const marked = (before: V1Node, machine: Machine | undefined): void => {
+  /** A mark that only moves the quarantine to this boot frees nothing, so it needs no place. */
+  const marked = (before: V1Node, machine: Machine | undefined, freesSomething: boolean): void => {
     if (continues(before, machine)) return;
     const what = `the fence of ${nameOf(before)}`;
     notOptedOut(before, what);
-    if (machine) withinCap(machine, what);
+    if (machine && freesSomething) withinCap(machine, what);
   };
   /**
    * The delay counts from the power-off. If the cloud does not say when that was, it counts from the last renewal of
@@ -285,7 +286,7 @@ export const createSafety = ({
     returns.onPatch(before, after, step);
     notSpurious(step, before);
     if (DESTRUCTIVE.has(step.do)) destroys(step.do, machine, before, nameOf(before));
-    if (step.do === 'mark') marked(before, machine);
+    if (step.do === 'mark') marked(before, machine, step.record.phase === 'fencing');
     if ((step.do !== 'mark' && step.do !== 'park') || !machine) return;
     interference.noteFence(step.record.fence, machine);
     // A mark that only moves the quarantine to this boot frees nothing, so it does not wait.
