@@ -161,7 +161,7 @@ it.each([40, 45, 50, 55, 60, 65])(
   },
 );
 
-it('a machine of Azure does not take the pods of a running machine that has its computer name and no Node', async () => {
+it('a machine of Azure takes no pod of a running machine that has its computer name and no Node', async () => {
   const { world, holder } = scene(machines);
   const node = nodeNameOf(world, holder);
   const unrelated = addMachine(world, { name: 'Elsewhere', computerName: node });
