@@ -124,6 +124,25 @@ describe('a look at the cluster', () => {
     expect(blue.requests[1]).not.toHaveProperty('volumesLeft');
   });
 
+  it('omits a volume without an attachment whose disk is free according to the latest machine read', async () => {
+    const unattached = volume({ attachment: null });
+    const blue = looking(cluster({ node: null, pods: [], volumes: [unattached] }));
+    const holding: Cloud['look'] = async () => [
+      machine({ disks: [{ disk: 'disk-1', state: 'attached', keep: null }] }),
+    ];
+    const state = {
+      ...gone,
+      machine: { ...seen, value: machine({ disks: [] }) },
+      memory: { ...gone.memory, volumesLeft: [volumeLeft(unattached)] },
+    };
+    const ports = portsThat({ cloud: cloudThat({ look: holding }), clusters: [blue.cluster] });
+    const kept = [
+      await runLook({ ...look, machine: false }, state, ports),
+      await runLook({ ...look, machine: true }, state, ports),
+    ].map((result) => (result.to === 'look' ? result.cluster?.value.volumes.length : null));
+    expect(kept).toEqual([0, 1]);
+  });
+
   it('also asks by the names of the Node if attachments name no machine', async () => {
     const blue = looking();
     const ports = portsThat({ clusters: [blue.cluster], cloud: cloudThat(knowingHolders()) });

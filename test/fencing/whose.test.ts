@@ -89,6 +89,8 @@ describe('attachments to a Node that is gone', () => {
       keepOwnVolumes(facts, volumesOfUnknownOwner(facts, who), who, [held('anothers', 'm-2')]).volumes;
     expect(kept(whose)).toEqual([]);
     expect(kept(remembering)).toEqual([gone]);
+    const another = volumeLeft(volume({ attachmentName: 'csi-other', attachment: null }));
+    expect(kept({ ...whose, memory: { volumesLeft: [another] } })).toEqual([]);
   });
 
   it('count after their attachments are gone until their disks are free', () => {
