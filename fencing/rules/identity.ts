@@ -216,7 +216,7 @@ export const mayHaveFreed = ({ cluster: { node } }: EvidenceView): boolean =>
 
 interface WitnessDisk {
   readonly disk: DiskId;
-  readonly attachment: AttachmentFacts | null;
+  readonly volume: VolumeFacts;
 }
 
 /**
@@ -237,9 +237,7 @@ const witnesses = (view: EvidenceView): readonly WitnessDisk[] => {
     const disk = view.identityRules.diskOf(volume);
     return disk !== null && isWitness(view, volume) && !isVolumeGone(volume) ? [{ disk, volume }] : [];
   });
-  return attached.some(({ volume }) => isSinceNode(view, volume))
-    ? attached.map(({ disk, volume: { attachment } }) => ({ disk, attachment }))
-    : [];
+  return attached.some(({ volume }) => isSinceNode(view, volume)) ? attached : [];
 };
 
 /** Returns the known disks that can show whether the machine is gone. Cloudfence asks all of them. */
@@ -249,4 +247,4 @@ export const witnessDisks = (view: EvidenceView): readonly DiskId[] => [
 
 /** Returns the uids of the attachments that show that these disks were attached. */
 export const witnessAttachments = (view: EvidenceView): readonly string[] =>
-  witnesses(view).flatMap(({ attachment }) => attachment?.uid ?? []);
+  witnesses(view).flatMap(({ volume }) => volume.attachment?.uid ?? []);

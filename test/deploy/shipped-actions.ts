@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import type { PolicyDocument } from '../../sandbox/ec2/iam/policy-document.ts';
+import { resourcesIn } from '../infra/aws/source-files.ts';
 
 /** What infra/aws/roles.yml allows, whether it is turned on or not. */
 
@@ -14,8 +13,6 @@ const role = z.object({
     ]),
   }),
 });
-const roles = z.object({ Resources: z.record(z.string(), role) });
-
 /** One action in one statement of the role of one function. */
 export interface ShippedAction {
   readonly name: string;
@@ -23,16 +20,12 @@ export interface ShippedAction {
   readonly sid: string;
 }
 
-const written = readFileSync(new URL('../../infra/aws/roles.yml', import.meta.url), 'utf8');
+const roles = z.record(z.string(), role).parse(resourcesIn('roles.yml'));
 
-/** CloudFormation's own tags mean nothing here, because only names are read. */
-const resources = roles.parse(parse(written, { logLevel: 'silent', merge: true })).Resources;
-
-export const shippedActions: readonly ShippedAction[] = Object.values(resources).flatMap(
-  ({ Properties: { Policies } }) =>
-    Policies[0].PolicyDocument.Statement.filter(({ Effect }) => Effect === 'Allow').flatMap(({ Sid, Action }) =>
-      Action.map((action) => ({ name: Policies[0].PolicyName, action, sid: Sid })),
-    ),
+export const shippedActions: readonly ShippedAction[] = Object.values(roles).flatMap(({ Properties: { Policies } }) =>
+  Policies[0].PolicyDocument.Statement.filter(({ Effect }) => Effect === 'Allow').flatMap(({ Sid, Action }) =>
+    Action.map((action) => ({ name: Policies[0].PolicyName, action, sid: Sid })),
+  ),
 );
 
 const isMade = (deployed: string | undefined, sid: string): boolean => deployed?.replace(/\d+$/, '') === sid;

@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { PermissionDenied, Unavailable } from '../../fencing/model/errors.ts';
 import { parseJsonOrNull } from '../../fencing/model/json-text.ts';
@@ -10,6 +8,7 @@ import { putEventOn } from '../../providers/aws/signed-calls.ts';
 import { testChainOver } from '../../providers/aws/test-chain.ts';
 import type { TestChain } from '../../providers/plugin.ts';
 import { SANDBOX_ACCOUNT, SANDBOX_REGION } from '../../sandbox/aws-sandbox.ts';
+import { resourcesIn } from '../infra/aws/source-files.ts';
 import { openStandIn } from '../providers/stand-in.ts';
 import { stopped } from '../simulation/incidents.ts';
 import { stateOf } from '../simulation/state.ts';
@@ -25,12 +24,8 @@ const pattern = z.object({
   'detail-type': z.array(z.string()),
   detail: z.object({ install: z.array(z.string()) }),
 });
-const text = readFileSync(new URL('../../infra/aws/events.yml', import.meta.url), 'utf8').replaceAll(
-  '${self:service}-${sls:stage}',
-  INSTALL,
-);
-const tags = ['!GetAtt', '!Sub'].map((tag) => ({ tag, resolve: (value: string) => value }));
-const rule = pattern.parse(parse(text, { customTags: tags }).Resources.TestEventRule.Properties.EventPattern);
+const written = JSON.stringify(resourcesIn('events.yml')['TestEventRule']?.Properties['EventPattern']);
+const rule = pattern.parse(JSON.parse(written.replaceAll('${self:service}-${sls:stage}', INSTALL)));
 
 const putEvents = z.object({
   Entries: z.tuple([

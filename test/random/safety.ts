@@ -132,6 +132,9 @@ const removes = (write: Write, step: Step): boolean => {
   return isFewer || step.do === 'lift-out-of-service' || step.do === 'release-node';
 };
 
+/** A mark that only moves the quarantine to this boot frees nothing. So it needs no place, and does not wait. */
+const freesSomething = (step: Step): boolean => step.do === 'mark' && step.record.phase === 'fencing';
+
 export const createSafety = ({
   now,
   cluster,
@@ -245,12 +248,11 @@ export const createSafety = ({
     const named = fencesOn(node).flatMap((fence) => interference.begun(fence)?.launch ?? []);
     return isFenced(node) && (named.length === 0 || !machine || named.includes(endedBootOf(machine)));
   };
-  /** A mark that only moves the quarantine to this boot frees nothing, so it needs no place. */
-  const marked = (before: V1Node, machine: Machine | undefined, freesSomething: boolean): void => {
+  const marked = (before: V1Node, machine: Machine | undefined, step: Step): void => {
     if (continues(before, machine)) return;
     const what = `the fence of ${nameOf(before)}`;
     notOptedOut(before, what);
-    if (machine && freesSomething) withinCap(machine, what);
+    if (machine && freesSomething(step)) withinCap(machine, what);
   };
   /**
    * The delay counts from the power-off. If the cloud does not say when that was, it counts from the last renewal of
@@ -286,11 +288,10 @@ export const createSafety = ({
     returns.onPatch(before, after, step);
     notSpurious(step, before);
     if (DESTRUCTIVE.has(step.do)) destroys(step.do, machine, before, nameOf(before));
-    if (step.do === 'mark') marked(before, machine, step.record.phase === 'fencing');
+    if (step.do === 'mark') marked(before, machine, step);
     if ((step.do !== 'mark' && step.do !== 'park') || !machine) return;
     interference.noteFence(step.record.fence, machine);
-    // A mark that only moves the quarantine to this boot frees nothing, so it does not wait.
-    if (step.do === 'mark' && step.record.phase === 'fencing') notBeforeDelay(machine);
+    if (freesSomething(step)) notBeforeDelay(machine);
   };
   const deletesNode = (before: V1Node, step: Step): void => {
     const machine = cluster.machineOfNode.get(uidOf(before));

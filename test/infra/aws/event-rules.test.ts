@@ -4,32 +4,28 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { stackConditions, stackParameters, releasedValues } from '../../../infra/serverless/released-stack.ts';
 import { optionalRules } from '../../../infra/serverless/template-values.ts';
+import { resourcesIn } from './source-files.ts';
 
 /** The queues accept only events of the listed rules. An event of any other rule would be lost without a trace. */
 
-const tag = (name: string) => ({ tag: name, resolve: (text: string) => text });
-const textOf = (name: string): string => readFileSync(new URL(`../../../infra/aws/${name}`, import.meta.url), 'utf8');
-const document = parse(textOf('events.yml'), {
-  customTags: [tag('!GetAtt'), tag('!Sub')],
-});
-const { Resources } = z
-  .object({
-    Resources: z.record(
-      z.string(),
-      z.object({
-        Type: z.string(),
-        Metadata: z.object({ When: z.string() }).optional(),
-        Properties: z.object({
-          Name: z.string().optional(),
-          EventPattern: z.unknown().optional(),
-          Targets: z.array(z.object({ RetryPolicy: z.unknown() })).optional(),
-        }),
+const resources = z
+  .record(
+    z.string(),
+    z.object({
+      Type: z.string(),
+      Metadata: z.object({ When: z.string() }).optional(),
+      Properties: z.object({
+        Name: z.string().optional(),
+        EventPattern: z.unknown().optional(),
+        Targets: z.array(z.object({ RetryPolicy: z.unknown() })).optional(),
       }),
-    ),
-  })
-  .parse(document);
-const defaults = z.record(z.string(), z.unknown()).parse(parse(textOf('parameters.yml')));
-const rules = Object.values(Resources).filter(({ Type }) => Type === 'AWS::Events::Rule');
+    }),
+  )
+  .parse(resourcesIn('events.yml'));
+const defaults = z
+  .record(z.string(), z.unknown())
+  .parse(parse(readFileSync(new URL('../../../infra/aws/parameters.yml', import.meta.url), 'utf8')));
+const rules = Object.values(resources).filter(({ Type }) => Type === 'AWS::Events::Rule');
 const PREFIX = '${self:service}-${sls:stage}-';
 
 describe('a rule of events.yml', () => {
@@ -42,7 +38,7 @@ describe('a rule of events.yml', () => {
   });
 
   it('of state changes passes every state, because a machine that starts is as urgent as one that stops', () => {
-    expect(Resources['StateChangeRule']?.Properties.EventPattern).toEqual({
+    expect(resources['StateChangeRule']?.Properties.EventPattern).toEqual({
       source: '${cloudfence:stateChangeSources}',
       'detail-type': ['EC2 Instance State-change Notification'],
     });
