@@ -75,8 +75,9 @@ const keysOf = (volumes: readonly V1PersistentVolume[], inline: readonly VolumeH
 /**
  * Returns the pods of the dead machine. Pods are bound to a name, not to a machine. A pod belongs to the dead machine
  * if the machine's fence recorded the pod, or if the pod uses a volume that is still attached to the machine. A pod
- * that tolerates the taint, and is therefore not deleted, also counts if one of its claims cannot be resolved, because
- * it may use an attached volume. Cloudfence leaves all other pods without a Node to Kubernetes' garbage collection.
+ * that tolerates the taint, and is therefore not deleted, also counts if one of its claims cannot be resolved and a
+ * volume is attached, which it may use. Cloudfence leaves all other pods without a Node to Kubernetes' garbage
+ * collection.
  */
 const ownPods = (
   pods: readonly PodFacts[],
@@ -86,7 +87,9 @@ const ownPods = (
   const noted = new Set(rememberedOf(request)?.pods.map(({ uid }) => uid));
   return pods.filter(
     ({ uid, volumes, tolerates, unresolved }) =>
-      noted.has(uid) || volumes.some((volume) => attached.has(volume)) || (tolerates && unresolved.length > 0),
+      noted.has(uid) ||
+      volumes.some((volume) => attached.has(volume)) ||
+      (attached.size > 0 && tolerates && unresolved.length > 0),
   );
 };
 

@@ -137,6 +137,16 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     expect(podsWanting({ cluster: facts }, key(handle))).toHaveLength(2);
   });
 
+  it('does not count a pod with a broken claim if no volume is attached under its name', async () => {
+    const [machine, node, handle] = [fresh('i'), fresh('node'), fresh('vol')];
+    const named = nameOn(handle, node);
+    await makePod(harness(), node, { ...usingClaim(fresh('gone')), tolerations: [{ operator: 'Exists' }] });
+    const facts = await look(machine, node, { attachments: [named] });
+    expect(facts.pods).toEqual([]);
+    await makeAttachment(harness(), named, node, await makeVolume(harness(), handle), machine);
+    expect((await look(machine, node, { attachments: [named] })).pods).toHaveLength(1);
+  });
+
   it('does not touch the pods and attachments of a new Node with the old name', async () => {
     const machine = fresh('i');
     const { name } = await makeNode(harness());
