@@ -1,6 +1,6 @@
 import { diagnose } from '../diagnosis/diagnose.ts';
 import type { Answer } from '../diagnosis/answer.ts';
-import { type SearchPorts, type Target, quoted } from '../diagnosis/target.ts';
+import { requireOneMachine, type SearchPorts, type Target, quoted } from '../diagnosis/target.ts';
 import type { Ports } from '../fencing/loop/ports.ts';
 import type { OpenCluster } from './open-clusters.ts';
 import { inHalfOfTheTime, type NamingTools, searchPorts } from './search-ports.ts';
@@ -12,7 +12,13 @@ import { longWaits } from '../fencing/model/reason.ts';
 import { runAll, run } from '../fencing/loop/run.ts';
 import { startRun } from '../fencing/loop/state.ts';
 import { newRunId } from '../config/environment.ts';
-import { type LocatedNode, machineOfNode, type ExistingFence, findFence } from '../diagnosis/by-name.ts';
+import {
+  type LocatedNode,
+  machineOfCheckedNode,
+  machineOfNode,
+  type ExistingFence,
+  findFence,
+} from '../diagnosis/by-name.ts';
 import { CloudfenceError, InvalidInput } from '../fencing/model/errors.ts';
 
 /** The tools of a diagnosis. */
@@ -122,6 +128,10 @@ export const statementOf = (says: string | null, { clock }: Pick<Ports, 'clock'>
 /** The Node of a fence, and its machine, if the record names it. */
 type FencedNode = Pick<ExistingFence, 'cluster' | 'node' | 'machine'>;
 
+/** Without a person's statement, nothing may be uncertain about the machine of the Node. */
+const choiceFor = (accepted: Statement | null): typeof requireOneMachine =>
+  accepted === null ? requireOneMachine : machineOfCheckedNode;
+
 /**
  * Releases the fence to which a name leads: the fence of a Node, or of the other named object.
  * @param accepted the reason of a person who has checked the machine
@@ -133,7 +143,7 @@ export const releaseNamed = async (
   tools: ReleaseTools,
 ): Promise<Outcome> => {
   const naming = searchPorts(tools);
-  const node = await machineOfNode(target.replace(/^nodes?\//, ''), naming);
+  const node = await machineOfNode(target.replace(/^nodes?\//, ''), naming, choiceFor(accepted));
   if (node === null && accepted !== null)
     throw new InvalidInput(`accept is a statement about one Node, but there is no Node ${quoted(target)}`);
   if (node === null) return releaseFenced(await findFence(target, naming), null, tools);
@@ -152,9 +162,9 @@ export const releaseFenced = async (
 ): Promise<Outcome> => {
   const naming = searchPorts(tools);
   try {
-    const outcome = await releaseOne(await machineAt(fenced, naming), accepted, tools);
+    const outcome = await releaseOne(await machineAt(fenced, accepted, naming), accepted, tools);
     return outcome.reason.code === 'no-node'
-      ? await releaseOne(await machineAt({ ...fenced, machine: null }, naming), accepted, tools)
+      ? await releaseOne(await machineAt({ ...fenced, machine: null }, accepted, naming), accepted, tools)
       : outcome;
   } catch (error) {
     if (error instanceof CloudfenceError && tools.failed) return tools.failed(error, fenced);
@@ -167,12 +177,14 @@ export const releaseFenced = async (
  * sources.
  * @throws InvalidInput
  */
-const machineAt = async ({ cluster, node, machine }: FencedNode, naming: SearchPorts): Promise<LocatedNode> => {
+const machineAt = async (
+  { cluster, node, machine }: FencedNode,
+  accepted: Statement | null,
+  naming: SearchPorts,
+): Promise<LocatedNode> => {
   if (machine !== null) return { cluster, node, machine };
-  const found = await machineOfNode(node, {
-    ...naming,
-    clusters: naming.clusters.filter((one) => one.cluster.name === cluster),
-  });
+  const clusters = naming.clusters.filter((one) => one.cluster.name === cluster);
+  const found = await machineOfNode(node, { ...naming, clusters }, choiceFor(accepted));
   if (!found) throw new InvalidInput(`Node ${node} no longer exists in ${cluster}`);
   return found;
 };

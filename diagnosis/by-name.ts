@@ -1,6 +1,6 @@
 import { isObjectName } from '../fencing/model/cluster-facts.ts';
 import { InvalidInput, Unavailable } from '../fencing/model/errors.ts';
-import type { MachineId } from '../fencing/model/machine.ts';
+import { type MachineId, machineOfProviderID } from '../fencing/model/machine.ts';
 import {
   type MachineCandidate,
   findCandidates,
@@ -41,12 +41,27 @@ export interface LocatedNode extends NamedMachine {
 
 const namesOf = ({ clusters }: SearchPorts): string => clusters.map(({ cluster }) => cluster.name).join(', ');
 
+type ChooseMachine = typeof requireOneMachine;
+
+/**
+ * Returns the machine of a Node that a person has checked. Their statement needs no identity source. So if a machine
+ * has taken over the Node of another one, the providerID decides: it never changes.
+ * @throws InvalidInput if the Node names no machine, or several without a providerID
+ */
+export const machineOfCheckedNode: ChooseMachine = (node, sources, ports) =>
+  machineOfProviderID(sources, ports.cloud.rules.machineOf) ?? requireOneMachine(node, sources, ports);
+
 /**
  * Returns the machine to which a Node's name leads, in any of the clusters. Returns null if no cluster has or can have
  * such a Node.
+ * @param choose chooses the machine from what the Node names
  * @throws InvalidInput if the Node names no machine or several, or exists in several clusters
  */
-export const machineOfNode = async (node: string, ports: SearchPorts): Promise<LocatedNode | null> => {
+export const machineOfNode = async (
+  node: string,
+  ports: SearchPorts,
+  choose: ChooseMachine = requireOneMachine,
+): Promise<LocatedNode | null> => {
   if (!isObjectName(node)) return null;
   const found = await inEachCluster(ports, ({ cluster }) => cluster.identify(node, ports.signal));
   const [only, second] = found;
@@ -55,7 +70,7 @@ export const machineOfNode = async (node: string, ports: SearchPorts): Promise<L
     throw new InvalidInput(
       `Node ${node} exists in ${found.map(({ cluster }) => cluster).join(' and ')}: give the instance id instead`,
     );
-  return { cluster: only.cluster, node, machine: requireOneMachine(node, only.answer, ports) };
+  return { cluster: only.cluster, node, machine: choose(node, only.answer, ports) };
 };
 
 type ClusterSearchPorts = Pick<SearchPorts, 'clusters' | 'inTime' | 'signal'>;

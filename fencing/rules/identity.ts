@@ -100,7 +100,8 @@ export const doubtfulIdentity: Rule = (view) => {
         because(
           'identity-contradicted',
           `Node ${node.name} names other machines besides ${inWords(view.machine)}: ` +
-            spelledOut(node, view.identityRules),
+            spelledOut(node, view.identityRules) +
+            acceptHint(node),
         ),
       );
     case 'silent':

@@ -11,6 +11,7 @@ import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { fence, freshRelease } from './ends.ts';
 import { startMachine, stopMachine, stopped, UNTIL_STOPPED_MS, type Incident } from './incidents.ts';
 import { portsOver } from './ports.ts';
+import { driverRegisters, takeOver } from './taken-over.ts';
 import { thaw, walk } from './walk.ts';
 
 /** A person ends a fence with `release --accept`, and another fence begins before that command ends. */
@@ -112,6 +113,31 @@ it('a fence that began while the command searched for its Node stays', async () 
   const named = incident.scene.nodeOf(incident.scene.holder);
   const { reason } = await releaseNamed(named, statement, commandOver(incident, { identify }));
   expect([reason.code, labelOf(incident)]).toEqual(['another-fence', 'next.1']);
+});
+
+it('a person ends the fence of a Node that names two machines', async () => {
+  const incident = stopped();
+  await fence(incident);
+  driverRegisters(incident, takeOver(incident));
+  expect(await fence(incident, { runId: 'next' })).toMatchObject({
+    reason: { code: 'identity-contradicted', says: expect.stringContaining('cloudfence release') },
+  });
+  const named = incident.scene.nodeOf(incident.scene.holder);
+  const tools = commandOver(incident, {});
+  await expect(releaseNamed(named, null, tools)).rejects.toThrow('names more than one machine');
+  const statement = { says: 'checked both machines', at: incident.world.now() };
+  expect(await releaseNamed(named, statement, tools)).toMatchObject({ outcome: 'released' });
+  expect(labelOf(incident)).toBeUndefined();
+});
+
+it('a person ends all fences, and a record that nobody can read is on a Node that names two machines', async () => {
+  const incident = stopped();
+  await fence(incident);
+  driverRegisters(incident, takeOver(incident));
+  const fenced = { cluster: 'sandbox', node: incident.scene.nodeOf(incident.scene.holder), machine: null };
+  await expect(releaseFenced(fenced, null, commandOver(incident, {}))).rejects.toThrow('names more than one machine');
+  const statement = { says: 'checked both machines', at: incident.world.now() };
+  expect(await releaseFenced(fenced, statement, commandOver(incident, {}))).toMatchObject({ outcome: 'released' });
 });
 
 it('a fence that began during the first of two runs stays', async () => {
