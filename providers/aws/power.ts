@@ -28,11 +28,14 @@ const PLAIN_SHUTDOWN: ReadonlySet<string | undefined> = new Set([
   'Server.ScheduledStop',
 ]);
 
+/** The parts of EC2's answer about power. */
+type PowerAnswer = Pick<Instance, 'State' | 'StateReason' | 'HibernationOptions' | 'InstanceLifecycle'>;
+
 /**
  * Returns what EC2's answer proves. Only `stopped` and `terminated` are proof. A hibernated machine resumes from memory
  * and writes again within seconds. https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-lifecycle.html
  */
-export const classifyPower = (instance: Pick<Instance, 'State' | 'StateReason' | 'HibernationOptions'>): Classified => {
+export const classifyPower = (instance: PowerAnswer): Classified => {
   switch (instance.State?.Name) {
     case 'running':
       return alive('running');
@@ -54,15 +57,18 @@ export const classifyPower = (instance: Pick<Instance, 'State' | 'StateReason' |
 const alive = (power: Power): Classified => ({ power, forGood: false });
 
 /**
- * If it is unknown whether the machine can hibernate, Cloudfence assumes that it can. If the reason says that it
- * hibernated, that always counts.
+ * Returns whether the machine can hibernate. If that is unknown, Cloudfence assumes that it can. EC2 may also hibernate
+ * a Spot instance whose hibernation is not configured: its Spot request decides.
+ * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_SpotMarketOptions.html
  */
-const mayBeHibernated = ({
-  HibernationOptions,
-  StateReason,
-}: Pick<Instance, 'StateReason' | 'HibernationOptions'>): boolean =>
-  StateReason?.Code === 'Client.UserInitiatedHibernate' ||
-  (HibernationOptions?.Configured !== false && !PLAIN_SHUTDOWN.has(StateReason?.Code));
+const canHibernate = ({ HibernationOptions, InstanceLifecycle }: PowerAnswer): boolean =>
+  HibernationOptions?.Configured !== false || InstanceLifecycle === 'spot';
+
+/** If the reason says that the machine hibernated, that always counts. */
+const mayBeHibernated = (instance: PowerAnswer): boolean => {
+  const reason = instance.StateReason?.Code;
+  return reason === 'Client.UserInitiatedHibernate' || (canHibernate(instance) && !PLAIN_SHUTDOWN.has(reason));
+};
 
 interface ReadResult {
   readonly region: string;

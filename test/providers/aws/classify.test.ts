@@ -27,7 +27,7 @@ describe('what an answer of EC2 proves', () => {
     });
   });
 
-  it.each(['Client.UserInitiatedShutdown', 'Server.SpotInstanceShutdown', 'Something.New', undefined])(
+  it.each(['Client.UserInitiatedShutdown', 'Something.New', undefined])(
     'stopped is off if the machine cannot hibernate, whatever the reason (%s)',
     (code) => {
       expect(classifyPower(said('stopped', code, false))).toEqual({ power: 'off', forGood: false });
@@ -54,6 +54,23 @@ describe('what an answer of EC2 proves', () => {
     expect(classifyPower(said('stopped', code, true)).power).toBe('suspended');
     expect(classifyPower(said('stopped', code)).power).toBe('suspended');
   });
+
+  it.each(['Server.SpotInstanceShutdown', 'Server.InternalError', 'Something.New', undefined])(
+    'stopped is suspended if EC2 may have hibernated a Spot instance, even if it cannot hibernate otherwise (%s)',
+    (code) => {
+      const spot = { ...said('stopped', code, false), InstanceLifecycle: 'spot' } as const;
+      expect(classifyPower(spot)).toEqual({ power: 'suspended', forGood: false });
+    },
+  );
+
+  it.each(['Client.UserInitiatedShutdown', 'Client.InstanceInitiatedShutdown'])(
+    'a Spot instance that a person or its guest has stopped is off (%s)',
+    (code) => {
+      const spot = { ...said('stopped', code, false), InstanceLifecycle: 'spot' } as const;
+      expect(classifyPower(spot)).toEqual({ power: 'off', forGood: false });
+      expect(classifyPower({ ...spot, State: { Name: 'terminated' } })).toEqual({ power: 'off', forGood: true });
+    },
+  );
 
   it('stopped is suspended if the reason says so, even if the machine cannot hibernate', () => {
     expect(classifyPower(said('stopped', 'Client.UserInitiatedHibernate', false)).power).toBe('suspended');
