@@ -177,14 +177,22 @@ export const isFencedWithoutRecord = (node: NodeFacts): boolean => isFenced(node
 /** Returns whether the cloud says that the machine runs or starts. */
 const hasStarted = ({ machine: { power } }: View): boolean => power === 'running' || power === 'starting';
 
+/** Returns whether the cloud certainly names the same boot as when the fence began. */
+const isInFencedBoot = ({ machine }: View, record: FenceRecord | null): boolean =>
+  machine.generation !== null &&
+  machine.generationDrifts !== true &&
+  record?.machine === machine.machine &&
+  record.generation === machine.generation;
+
 /**
  * Returns whether the cloud says that the boot that was fenced has ended. A fence begins only when the machine is off,
- * so a machine that stops has been started since, as one that runs. The same applies to a suspended one, unless the
- * fence began on a person's statement. `record` is null if it is lost.
+ * so a machine that runs has been started since. The same applies to one that stops, unless it is still in that boot:
+ * someone deallocates or deletes a stopped machine, or detaches its disk. It also applies to a suspended one, unless
+ * the fence began on a person's statement. `record` is null if it is lost.
  */
 const hasFencedBootEnded = (view: View, record: FenceRecord | null): boolean =>
   hasStarted(view) ||
-  view.machine.power === 'stopping' ||
+  (view.machine.power === 'stopping' && !isInFencedBoot(view, record)) ||
   (view.machine.power === 'suspended' && record !== null && record.vouched === null);
 
 /** The Node's name for a boot that has ended. No Node shows it. */

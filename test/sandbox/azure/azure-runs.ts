@@ -10,7 +10,7 @@ import { apiOf, createAzureSandbox, SANDBOX_SUBSCRIPTION, type AzureWorld } from
 import { inProcessClient } from '../../../sandbox/azure/in-process-client.ts';
 import type { Wanted } from '../../../sandbox/azure/scenario.ts';
 import { machineIn, type Machine } from '../../../sandbox/azure/state.ts';
-import { azureDatabaseOnTwoNodes } from '../../../sandbox/scenes/azure-database.ts';
+import { azureDatabaseOnTwoNodes, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
 import { clockOf, clusterIn, never } from '../in-process.ts';
 import { credential } from './azure-world.ts';
 
@@ -50,6 +50,21 @@ export const react = (world: AzureWorld, machine: string, armTakes = ARM_CALL_TA
     identityRules: ports.cloud,
     runId: 'run',
     deadline: world.now() + 300_000,
+  });
+  return run(known, ports);
+};
+
+/** The result of a person's `release --accept` for the Node of this machine. */
+export const accept = (world: AzureWorld, machine: string) => {
+  const ports = portsOver(world, ARM_CALL_TAKES);
+  const known = startRun({
+    request: { machine, intent: 'release', accepted: 'checked the portal', vouched: null },
+    policy: defaultPolicy,
+    identityRules: ports.cloud,
+    runId: 'release',
+    deadline: world.now() + 300_000,
+    location: { cluster: ports.clusters[0]?.name ?? '', node: nodeNameOf(world, machine) },
+    statedAt: world.now(),
   });
   return run(known, ports);
 };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { AzureWorld } from '../../../sandbox/azure-sandbox.ts';
 import { deallocate, remove, start } from '../../../sandbox/azure/machines.ts';
-import { addMachine, stopGuest } from '../../../sandbox/azure/scenario.ts';
+import { addMachine, showAs, stopGuest } from '../../../sandbox/azure/scenario.ts';
 import { diskIn, machineIn } from '../../../sandbox/azure/state.ts';
 import { getObject } from '../../../sandbox/cluster/get-objects.ts';
 import { addNodeOf, nodeNameOf } from '../../../sandbox/scenes/azure-database.ts';
-import { change, react, scene, sweepOnce } from './azure-runs.ts';
+import { accept, change, react, scene, sweepOnce } from './azure-runs.ts';
 
 const holderOf = (world: AzureWorld, disk: string): string | null =>
   diskIn(world, disk)?.attachments[0]?.machine ?? null;
@@ -45,6 +45,22 @@ describe('a whole fence on Azure', () => {
     expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
     world.advance(30_000);
     expect([holderOf(world, disk), world.parts.azure.violations]).toEqual([spare, []]);
+  });
+
+  const deallocates = (world: AzureWorld, id: string): void => change(world, id, deallocate, 0);
+  it.each([
+    ['an operation on it is in progress', deallocates, { provisioning: 'Updating' }, {}],
+    ['someone deallocates it', stopGuest, { power: 'deallocating', provisioning: 'Updating' }, { power: 'stopped' }],
+  ] as const)('stays ended by a person while the machine is off: %s', async (_, stop, during, then) => {
+    const { world, holder } = scene();
+    stop(world, holder);
+    world.advance(30_000);
+    expect(await react(world, holder)).toMatchObject({ outcome: 'fenced' });
+    showAs(world, holder, during);
+    expect(await accept(world, holder)).toMatchObject({ outcome: 'released' });
+    showAs(world, holder, { provisioning: 'Succeeded', ...then });
+    world.advance(60_000);
+    expect(await react(world, holder)).toMatchObject({ reason: { code: 'fence-removed-by-hand' }, steps: [] });
   });
 
   it('detaches the disk if Kubernetes does not', async () => {
