@@ -39,7 +39,8 @@ const whyRejected = (error: unknown, target: NodeTarget): string =>
 
 /**
  * Sends the patch of a Node. A kubelet can fill the annotations of its Node, so that no record can be written. Our
- * taint is removed from such a Node without a new record. A person's release needs its record, so it is rejected.
+ * taint is removed from such a Node without a new record. A person's release then needs a shorter record, and is
+ * rejected if not even that one has room.
  */
 const sendPatch = async (writer: Writer, node: V1Node, step: FenceStep, body: NodePatch): Promise<void> => {
   const send = (patch: NodePatch) =>
@@ -47,9 +48,10 @@ const sendPatch = async (writer: Writer, node: V1Node, step: FenceStep, body: No
   try {
     await send(body);
   } catch (error) {
-    if (step.do !== 'lift-out-of-service' || step.record?.phase === 'releasing' || !hasNoRoomForAnnotations(error))
-      throw error;
-    await send(liftWithoutRecord(node, step));
+    const withoutRecord =
+      step.do === 'lift-out-of-service' && hasNoRoomForAnnotations(error) ? liftWithoutRecord(node, step) : null;
+    if (withoutRecord === null) throw error;
+    await send(withoutRecord);
   }
 };
 

@@ -214,13 +214,16 @@ const liftPatch = (node: V1Node, { node: target, record }: StepTo<'lift-out-of-s
 
 /**
  * Returns the patch that removes our taint from a Node whose annotations have no room for the new record. The patch
- * breaks the seal of the present record, which still says that the taint is needed.
+ * breaks the seal of the present record, which still says that the taint is needed. Null if there is nothing to change:
+ * the step has been sent before, and only its record is missing.
  */
-export const liftWithoutRecord = (node: V1Node, { node: target }: StepTo<'lift-out-of-service'>): NodePatch => [
-  ...testsOfTarget(node, target),
-  ...withoutOwnTaint(node),
-  ...putLabelOps(node, brokenSeal),
-];
+export const liftWithoutRecord = (node: V1Node, { node: target }: StepTo<'lift-out-of-service'>): NodePatch | null => {
+  const changes = [
+    ...withoutOwnTaint(node),
+    ...(sealOn(node) === brokenSeal[SEAL_LABEL] ? [] : putLabelOps(node, brokenSeal)),
+  ];
+  return changes.length === 0 ? null : [...testsOfTarget(node, target), ...changes];
+};
 
 const labelAfterFence = (node: V1Node, tombstone: Tombstone | null): NodePatch =>
   tombstone ? putLabelOps(node, { [FENCED_LABEL]: tombstoneText(tombstone) }) : removeLabelOps(node, [FENCED_LABEL]);

@@ -1,11 +1,12 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { releaseFenced, releaseNamed } from '../../app/diagnose.ts';
 import { run } from '../../fencing/loop/run.ts';
 import { defaultPolicy, timing } from '../../fencing/model/policy.ts';
 import type { Ports } from '../../fencing/loop/ports.ts';
 import type { Cluster } from '../../fencing/model/cluster.ts';
 import { PermissionDenied, Unavailable } from '../../fencing/model/errors.ts';
-import { FENCED_LABEL } from '../../kubernetes/names.ts';
+import { FENCED_LABEL, RECORD_ANNOTATION } from '../../kubernetes/names.ts';
+import { writerAs } from '../../sandbox/cluster/controllers/object-writer.ts';
 import { addBarePod } from '../../sandbox/cluster/fixtures.ts';
 import { getObject } from '../../sandbox/cluster/get-objects.ts';
 import { fence, freshRelease } from './ends.ts';
@@ -138,6 +139,37 @@ it('a person ends all fences, and a record that nobody can read is on a Node tha
   await expect(releaseFenced(fenced, null, commandOver(incident, {}))).rejects.toThrow('names more than one machine');
   const statement = { says: 'checked both machines', at: incident.world.now() };
   expect(await releaseFenced(fenced, statement, commandOver(incident, {}))).toMatchObject({ outcome: 'released' });
+});
+
+describe('a person ends the fence of a Node whose annotations are full', () => {
+  const filled = async (kept: readonly string[]): Promise<Incident> => {
+    const incident = stopped();
+    const { world, scene } = incident;
+    await fence(incident);
+    const node = getObject(world, 'nodes', scene.nodeOf(scene.holder));
+    const record = kept.map((name) => [name, node?.metadata.annotations?.[name] ?? ''] as const);
+    const used = [...record.flat(), 'full'].join('').length;
+    if (node)
+      writerAs(world, 'kubelet').change('nodes', node, (draft) => {
+        draft.metadata.annotations = { ...Object.fromEntries(record), full: 'x'.repeat(256 * 1024 - used) };
+      });
+    return incident;
+  };
+
+  it('with a shorter record in the place of the present one', async () => {
+    const incident = await filled([RECORD_ANNOTATION]);
+    expect(await run(releaseOf(incident), portsOver(incident.world))).toMatchObject({ outcome: 'released' });
+    expect(labelOf(incident)).toMatch(/^run\.1_removed_/);
+  });
+
+  it('and learns what to do if there is no room for a record', async () => {
+    const incident = await filled([]);
+    expect(await run(releaseOf(incident), portsOver(incident.world))).toMatchObject({
+      outcome: 'failed',
+      reason: { code: 'step-refused', says: expect.stringContaining('leave no room for a record: remove some') },
+    });
+    expect(labelOf(incident)).toBe('run.1');
+  });
 });
 
 it('a fence that began during the first of two runs stays', async () => {

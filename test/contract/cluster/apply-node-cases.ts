@@ -220,7 +220,22 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
     expect(metadata.labels).toEqual({ [LABEL]: record.fence, ...brokenSeal });
   });
 
-  it('writes nothing but a lift of its own if there is no room for the record, and says so', async () => {
+  it('rejects a second lift if there is still no room for the record, and says so', async () => {
+    const { node, record, text } = await marked();
+    const full = 256 * 1024 - `cloudfence.dev/fence${text}full`.length;
+    await harness().admin('PATCH', `${NODES}/${node.name}`, { metadata: { annotations: { full: 'x'.repeat(full) } } });
+    const releasing: FenceRecord = { ...record, phase: 'releasing', released: '2026-11-21T10:05:00.000Z' };
+    const lift = (unmatchedSeal: string | null): ClusterStep => ({
+      do: 'lift-out-of-service',
+      node: { ...targetOf(node, text), unmatchedSeal },
+      record: releasing,
+    });
+    expect(await apply(lift(null))).toBe('done');
+    expect(await taints(node)).toEqual([QUARANTINE]);
+    await expect(apply(lift('broken'))).rejects.toThrow('leave no room for a record: remove some');
+  });
+
+  it('writes nothing but a lift if there is no room for the record, and says so', async () => {
     const { node, record, text } = await marked();
     const full = 256 * 1024 - `cloudfence.dev/fence${text}full`.length;
     await harness().admin('PATCH', `${NODES}/${node.name}`, { metadata: { annotations: { full: 'x'.repeat(full) } } });
@@ -230,7 +245,6 @@ export const applyNodeCases = (harness: () => ClusterHarness): void => {
       mark(node, { ...longer, fence: 'a-later-fence' }, text),
       { do: 'note', node: target, record: longer },
       { do: 'park', node: target, record: longer },
-      { do: 'lift-out-of-service', node: target, record: { ...longer, phase: 'releasing' } },
     ];
     for (const step of steps)
       await expect(apply(step), step.do).rejects.toThrow('leave no room for a record: remove some');
