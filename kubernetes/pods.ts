@@ -109,7 +109,7 @@ export const deletePod = ({ reader, writer }: ApiSession, pod: PodTarget): Promi
   const body = { gracePeriodSeconds: 0, preconditions: { uid } };
   return deleteByUid(
     uid,
-    () => writer.write(CoreV1Api, (core) => core.deleteNamespacedPod({ namespace, name, gracePeriodSeconds: 0, body })),
+    () => writer.write(CoreV1Api, (core) => core.deleteNamespacedPod({ namespace, name, body })),
     () => readPod(reader, pod),
   );
 };

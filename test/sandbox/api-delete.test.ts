@@ -28,6 +28,12 @@ describe('deleting a pod', () => {
     expect(api.ask('GET', POD).status).toBe(404);
   });
 
+  it('reads no grace period from the query if there is a body', () => {
+    const { uid } = createPod();
+    api.ask('DELETE', `${POD}?gracePeriodSeconds=0`, { body: { preconditions: { uid } } });
+    expect(api.ask('GET', POD).body.metadata.deletionTimestamp).toBe('2026-11-21T10:00:30Z');
+  });
+
   it('with grace period 0 still waits for its finalizers', () => {
     createPod({ finalizers: ['batch.kubernetes.io/job-tracking'] });
     api.ask('DELETE', `${POD}?gracePeriodSeconds=0`);

@@ -15,11 +15,12 @@ const deleteOptions = z.looseObject({
 type DeleteOptions = z.infer<typeof deleteOptions>;
 type Item = Resources[Resource];
 
-const optionsOf = ({ query }: Call, body: unknown): DeleteOptions | string => {
+/** Returns the options of a delete. The API server reads them from the query only if there is no body. */
+const optionsOf = ({ query, request }: Call, body: unknown): DeleteOptions | string => {
   const read = deleteOptions.safeParse(body);
   if (!read.success) return `error decoding DeleteOptions: ${read.error.message}`;
   const asked = query.get('gracePeriodSeconds');
-  return asked === null ? read.data : { ...read.data, gracePeriodSeconds: Number(asked) };
+  return request.body !== '' || asked === null ? read.data : { ...read.data, gracePeriodSeconds: Number(asked) };
 };
 
 const unmet = ({ metadata }: Item, { preconditions }: DeleteOptions): string | undefined => {
