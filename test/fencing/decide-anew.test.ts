@@ -49,6 +49,18 @@ describe('the fence of an earlier boot, when its machine is off again', () => {
       });
     },
   );
+  it.each([
+    ['with its quarantine', PARKED],
+    ['whose quarantine someone removed', { ...PARKED, quarantine: false }],
+  ])('does not become one on a Node that someone has opted out since: %s', (_, taints) => {
+    const parked = marked(
+      { phase: 'fenced', generation: 'boot-0', released: ago(600_000) },
+      { optOuts: [optOut('no')], taints, taintedFor: null },
+    );
+    const cases = [stale('fenced'), stale('fenced', true)];
+    for (const given of cases)
+      expect(said({ ...given, cluster: cluster({ node: parked, pods: [], volumes: [] }) })).toBe('refused opted-out');
+  });
   it('without a record: our taint does not stay', () => {
     const lost = node({ label: 'run.0', taints: { outOfService: true, ours: true, quarantine: true } });
     expect(stepOf(view({ ...stale('fenced'), cluster: cluster({ node: lost, pods: [], volumes: [] }) }))).toMatchObject(

@@ -49,6 +49,19 @@ describe('a fence of a machine that is off', () => {
       'refused paused',
     ],
     [
+      'is not ended by a person either during a pause of the cluster',
+      view({
+        request: { ...view().request, intent: 'release', accepted: 'checked' },
+        cluster: cluster({ node: marked(), surroundings: { paused: 'upgrade' } }),
+      }),
+      'refused paused',
+    ],
+    [
+      'reserves no place under the cap before the delay of the policy is over',
+      asked(null, { policy: policy({ fenceAfter: 60_000 }) }),
+      'wait delayed-by-policy',
+    ],
+    [
       'stops if a pause begins in the middle',
       view({ cluster: cluster({ node: marked(), surroundings: { paused: 'upgrade' } }) }),
       'refused paused',

@@ -7,7 +7,7 @@ import { reduce } from '../../fencing/loop/reduce.ts';
 import { nextCommand } from '../../fencing/loop/next-command.ts';
 import { because } from '../../fencing/model/reason.ts';
 import { said } from './said.ts';
-import { ago, attachment, cluster, machine, marked, NOW, pod, view, volume } from './view-builder.ts';
+import { ago, attachment, cluster, machine, marked, NOW, PARKED, pod, view, volume } from './view-builder.ts';
 
 const why = 'DELETE /api/v1/namespaces/default/pods/db-0 returned: not by you';
 const db = pod({ name: 'db-0', uid: 'pod-uid', volumes: [] });
@@ -38,6 +38,15 @@ describe('a fence whose delete of a pod is declined', () => {
       outcome: 'failed',
       because: { code: 'step-refused', says: `declined: pod/default/db-0: ${why}` },
     });
+  });
+
+  it('fails before the Node of a machine that is gone for good is deleted', () => {
+    const parked = marked({ released: ago(1_000) }, { taints: PARKED, taintedFor: null });
+    const { memory } = declined(1, new PermissionDenied(why));
+    const gone = machine({ forGood: true, disks: [] });
+    expect(said({ ...given, machine: gone, cluster: { ...given.cluster, node: parked }, memory })).toBe(
+      'failed step-refused',
+    );
   });
 
   it('ends normally if someone else has deleted the pod', () => {

@@ -2,7 +2,7 @@ import type { FenceRecord } from '../../fencing/model/record.ts';
 import { brokenSeal, sealLabel } from '../../kubernetes/record-seal.ts';
 import { describe, expect, it } from 'vitest';
 import { Refused } from '../../fencing/model/errors.ts';
-import { fencePatch, liftWithoutRecord } from '../../kubernetes/fence-patch.ts';
+import { fencePatch, type FenceStep, liftWithoutRecord } from '../../kubernetes/fence-patch.ts';
 import { hasOwnTaint, nodeFacts } from '../../kubernetes/node-facts.ts';
 import { recordFor, targetOf } from '../contract/cluster/harness.ts';
 
@@ -493,6 +493,29 @@ describe('the facts about a fence on a Node', () => {
     const written = JSON.stringify({ ...record, node: 'another-node' });
     const labels = { 'cloudfence.node-restriction.kubernetes.io/fenced': record.fence };
     expect(nodeFacts(node([QUARANTINE], { 'cloudfence.dev/fence': written }, labels), []).record?.node).toBe('n1');
+  });
+});
+
+describe('a patch that writes to a fence', () => {
+  const target = targetOf(meta, text);
+  const steps: readonly FenceStep[] = [
+    { do: 'note', node: target, record: { ...record, begun: '2026-11-21T10:05:00.000Z' } },
+    { do: 'lift-out-of-service', node: target, record: { ...record, phase: 'releasing' } },
+    { do: 'set-tombstone', node: target, tombstone: { fence: 'fence-1', boot: 'boot-1' } },
+  ];
+  it.each(steps)('tests the record and the seal that were read: $do', (step) => {
+    const patch = fencePatch(fenced([QUARANTINE]), step);
+    expect(patch).toContainEqual({ op: 'test', path: RECORD_PATH, value: text });
+    expect(patch).toContainEqual({ op: 'test', path: SEAL_PATH, value: sealOf(record) });
+  });
+
+  it('tests the version of a Node without a record', () => {
+    const tombstone = { fence: 'fence-1', boot: 'boot-1' };
+    expect(fencePatch(node([]), { do: 'set-tombstone', node: targetOf(meta), tombstone })).toContainEqual({
+      op: 'test',
+      path: '/metadata/resourceVersion',
+      value: '7',
+    });
   });
 });
 

@@ -73,6 +73,20 @@ it.each([
   },
 );
 
+it('names each driver of a Node that is gone, even if they gave its machine the same id', async () => {
+  const stage = faultyCluster({});
+  const attach = (name: string, attacher: string) =>
+    made(stage, ATTACHMENTS, {
+      metadata: { name, annotations: { 'csi.alpha.kubernetes.io/node-id': 'i-gone' } },
+      spec: { attacher, nodeName: 'gone', source: { persistentVolumeName: name } },
+    });
+  await attach('csi-1', 'another.csi.example.org');
+  await attach('csi-2', 'ebs.csi.aws.com');
+  const [suspect, ...others] = await stage.cluster.suspects(60_000, unhurried());
+  expect([suspect?.because, others]).toEqual(['node-missing', []]);
+  expect(suspect?.identitySources.map(({ driver }) => driver)).toEqual(['another.csi.example.org', 'ebs.csi.aws.com']);
+});
+
 it('reads the attachments once if each living Node has only those of its own machine', async () => {
   const lists: string[] = [];
   const stage = faultyCluster({
