@@ -55,6 +55,7 @@ export const instanceTree = (instance: Instance, volumes: readonly Volume[]): Tr
   blockDeviceMapping: xmlList(volumes.flatMap((volume) => mappingTree(volume, attachmentTo(volume, instance.id)))),
   tagSet: xmlList(Object.entries(instance.tags).map(([key, value]) => ({ key, value }))),
   hibernationOptions: { configured: instance.canHibernate },
+  ...(instance.spot && { instanceLifecycle: 'spot' }),
   operator: { managed: instance.managed },
 });
 

@@ -29,6 +29,7 @@ export const addInstance = (world: Ec2World, wanted: Partial<Instance> = {}): st
     rootDevice: '/dev/xvda',
     tags: {},
     canHibernate: false,
+    spot: false,
     managed: false,
     onShutdown: 'stop',
     hibernating: false,

@@ -25,6 +25,8 @@ export interface Instance {
   readonly rootDevice: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly canHibernate: boolean;
+  /** A Spot instance. EC2 may interrupt it. */
+  readonly spot: boolean;
   readonly managed: boolean;
   readonly onShutdown: 'stop' | 'terminate';
   /** Whether the present stop keeps the memory. */

@@ -44,6 +44,16 @@ export const sandboxEc2Table = (world: Ec2World): readonly ProofRow[] => {
         MINUTE,
       ),
     },
+    {
+      state: 'a Spot instance that was interrupted, and may hibernate although nothing says so',
+      power: 'suspended',
+      machine: made({ spot: true }, ({ id }) => stopOutOfBand(world, id, 'Server.SpotInstanceShutdown'), MINUTE),
+    },
+    {
+      state: 'a Spot instance that a person has stopped',
+      power: 'off',
+      machine: made({ spot: true }, stopped(), MINUTE),
+    },
     { state: 'shutting-down', power: 'stopping', machine: made({}, (instance) => terminate(world, instance)) },
     { state: 'terminated', power: 'off', machine: made({}, (instance) => terminate(world, instance), MINUTE) },
   ];
