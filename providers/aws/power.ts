@@ -19,12 +19,12 @@ interface Classified {
 /**
  * Reasons that mean a plain shutdown, for machines that could have hibernated instead. `Server.SpotInstanceShutdown` is
  * not in the list, because EC2 also hibernates interrupted Spot instances and documents no other code for that. Neither
- * is `Server.InternalError`: it reports a start that failed, and the memory of a hibernated machine may outlast that.
+ * is `Client.InstanceInitiatedShutdown`: a guest that is set up for hibernation may have hibernated itself. Neither is
+ * `Server.InternalError`: it reports a start that failed, and the memory of a hibernated machine may outlast that.
  * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_StateReason.html
  */
 const PLAIN_SHUTDOWN: ReadonlySet<string | undefined> = new Set([
   'Client.UserInitiatedShutdown',
-  'Client.InstanceInitiatedShutdown',
   'Server.ScheduledStop',
 ]);
 

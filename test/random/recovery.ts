@@ -168,9 +168,9 @@ const isQuarantineTakenBack = (machine: Machine, node: V1Node, { interference, r
   !hasTaintKey(node, QUARANTINE.key) &&
   refusals.has(machine.id);
 
-/** Azure does not say whether a guest that switched itself off did so to hibernate. Only a person knows. */
+/** EC2 and Azure do not say whether a guest that switched itself off did so to hibernate. Only a person knows. */
 const mayHaveHibernated = ({ cloud, mayHibernate, shown }: Machine): boolean =>
-  cloud === 'azure' && mayHibernate && shown.byGuest;
+  cloud !== 'gcp' && mayHibernate && shown.byGuest;
 
 /** Returns what is still missing for a machine that is off. */
 const lacksWhenOff = (machine: Machine, world: World): readonly string[] => {

@@ -36,6 +36,15 @@ export const sandboxEc2Table = (world: Ec2World): readonly ProofRow[] => {
       machine: made({ canHibernate: true }, stopped(), MINUTE),
     },
     {
+      state: 'switched off by its guest, which may have hibernated itself',
+      power: 'suspended',
+      machine: made(
+        { canHibernate: true },
+        ({ id }) => stopOutOfBand(world, id, 'Client.InstanceInitiatedShutdown'),
+        MINUTE,
+      ),
+    },
+    {
       state: 'interrupted, and may hibernate',
       power: 'suspended',
       machine: made(

@@ -27,14 +27,14 @@ describe('what an answer of EC2 proves', () => {
     });
   });
 
-  it.each(['Client.UserInitiatedShutdown', 'Something.New', undefined])(
+  it.each(['Client.UserInitiatedShutdown', 'Client.InstanceInitiatedShutdown', 'Something.New', undefined])(
     'stopped is off if the machine cannot hibernate, whatever the reason (%s)',
     (code) => {
       expect(classifyPower(said('stopped', code, false))).toEqual({ power: 'off', forGood: false });
     },
   );
 
-  it.each(['Client.UserInitiatedShutdown', 'Client.InstanceInitiatedShutdown', 'Server.ScheduledStop'])(
+  it.each(['Client.UserInitiatedShutdown', 'Server.ScheduledStop'])(
     'stopped is off if the machine could have hibernated and the reason says plain shutdown (%s)',
     (code) => {
       expect(classifyPower(said('stopped', code, true))).toEqual({ power: 'off', forGood: false });
@@ -44,6 +44,7 @@ describe('what an answer of EC2 proves', () => {
 
   it.each([
     'Client.UserInitiatedHibernate',
+    'Client.InstanceInitiatedShutdown',
     'Server.SpotInstanceShutdown',
     'Server.InternalError',
     'Server.InsufficientInstanceCapacity',
@@ -63,8 +64,8 @@ describe('what an answer of EC2 proves', () => {
     },
   );
 
-  it.each(['Client.UserInitiatedShutdown', 'Client.InstanceInitiatedShutdown'])(
-    'a Spot instance that a person or its guest has stopped is off (%s)',
+  it.each(['Client.UserInitiatedShutdown', 'Server.ScheduledStop'])(
+    'a Spot instance that a person has stopped is off (%s)',
     (code) => {
       const spot = { ...said('stopped', code, false), InstanceLifecycle: 'spot' } as const;
       expect(classifyPower(spot)).toEqual({ power: 'off', forGood: false });
