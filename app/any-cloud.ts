@@ -8,6 +8,7 @@ import {
   emptyMachineFacts,
   type VolumeHandle,
 } from '../fencing/model/machine.ts';
+import { withoutFailed } from '../providers/each-machine.ts';
 import type { OpenedCloud, CloudProbe, CloudPlugin } from '../providers/plugin.ts';
 
 /** Combines several clouds into one. Each call goes to the cloud of its machine, and only that cloud is opened. */
@@ -111,7 +112,9 @@ const cloudOf = (registered: Registered, openCloud: OpenCloud): Cloud => {
       return { ...rules, ...owner, ...owner?.identityRulesFor?.(machine), unservedScope };
     },
     look: async (machines, ...how) =>
-      (await Promise.all(byOwner(machines, registered).map(([cloud, own]) => lookAt(cloud, own, ...how)))).flat(),
+      withoutFailed(
+        await Promise.allSettled(byOwner(machines, registered).map(([cloud, own]) => lookAt(cloud, own, ...how))),
+      ),
     sharedLookScope: (machine) =>
       opened.get(ownerOf(machine, registered)?.name ?? '')?.sharedLookScope?.(machine) ?? null,
     witness: async (machine, ...rest) => (await owning(machine)).witness(machine, ...rest),

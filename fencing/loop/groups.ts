@@ -202,8 +202,9 @@ const looksOfScope = (ports: SharingPorts): SharedLooks['look'] => {
       if (error instanceof Throttled) {
         rest = restAfterThrottle(rest);
         looks.again(group, MOST_TRIES, error);
-      } else if (group.length > 1 && !(error instanceof Unavailable)) {
-        // A single machine may have caused the cloud to reject the call for all of them.
+      } else if (group.length > 1) {
+        // A single machine may have caused the cloud to reject the call for all of them. A call that names a machine
+        // in an impaired zone fails for the machines of all zones.
         await lookOneByOne(group, ports);
       } else for (const { reject } of group) reject(error);
     }

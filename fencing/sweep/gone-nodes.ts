@@ -57,7 +57,9 @@ const guessed = async (
   { cloud, signal }: Ports,
 ): Promise<Below> => {
   const guesses = new Set(volumes.flatMap((volume) => cloud.machinesNamed?.(suspect.node, volume) ?? []));
-  const facts = guesses.size === 0 ? [] : await cloud.look([...guesses], { disks: false }, signal);
+  // A common look may leave out the machine that exists. So each guess takes an answer.
+  const looks = [...guesses].map((machine) => cloud.look([machine], { disks: false }, signal));
+  const facts = (await Promise.all(looks)).flat();
   const fitting = facts.filter(({ nodeNames }) => nodeNames.includes(suspect.node));
   const [likeliest] = [...fitting.filter(({ power }) => power !== 'missing'), ...fitting];
   return likeliest

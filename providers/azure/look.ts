@@ -1,8 +1,8 @@
 import type { Disk, VirtualMachineScaleSetVM } from '@azure/arm-compute';
-import pLimit from 'p-limit';
 import type { DiskId, MachineFacts, MachineId } from '../../fencing/model/machine.ts';
 import { limitPages } from '../../transport/answers.ts';
 import { readUnlessDenied } from '../denied-disk.ts';
+import { lookAtEach } from '../each-machine.ts';
 import type { AzureClients } from './client.ts';
 import { type DataDiskReads, readDisk } from './disks.ts';
 import { declinedWith, withCloudfenceErrors } from './errors.ts';
@@ -12,30 +12,22 @@ import { missingMachineFacts, knownMachineFacts, unknownMachineFacts } from './p
 
 /** Reads machines for a look, each with its OS disk, whose handover distinguishes boots. */
 
-/**
- * The number of concurrent reads. ARM cannot read several machines by id in one call. It is far below ARM's limits per
- * caller, and fast enough for a sweep.
- */
-const AT_ONCE = 10;
-
 interface Scope {
   readonly disks: boolean;
 }
 
 /**
- * Reads the facts of the machines. The look answers for all machines or for none.
+ * Reads the facts of the machines. ARM cannot read several machines by id in one call. Leaves out machines whose read
+ * failed.
  *
- * @throws Unavailable, PermissionDenied, Refused
+ * @throws Unavailable, PermissionDenied, Refused, if every read failed
  */
 export const lookAtMachines = async (
   clients: AzureClients,
   machines: readonly MachineId[],
   scope: Scope,
   signal: AbortSignal,
-): Promise<readonly MachineFacts[]> => {
-  const limit = pLimit(AT_ONCE);
-  return Promise.all([...new Set(machines)].map((machine) => limit(() => lookAt(clients, machine, scope, signal))));
-};
+): Promise<readonly MachineFacts[]> => lookAtEach(machines, (machine) => lookAt(clients, machine, scope, signal));
 
 const lookAt = async (
   clients: AzureClients,

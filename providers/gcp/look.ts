@@ -1,29 +1,24 @@
-import pLimit from 'p-limit';
 import { Unavailable } from '../../fencing/model/errors.ts';
 import type { MachineFacts, MachineId } from '../../fencing/model/machine.ts';
 import { type Instance, readOwnDisks } from './disks.ts';
 import { type ComputeClients, readCallOptions } from './client.ts';
+import { lookAtEach } from '../each-machine.ts';
 import { isNotFound, withCloudfenceErrors } from './errors.ts';
 import { missingMachineFacts, knownMachineFacts, unknownMachineFacts } from './power.ts';
 import { instancePath, type InstancePath, NUMERIC_ID } from './identity.ts';
 
-const AT_ONCE = 10;
-
 /**
- * Reads each instance separately. The only list call for selected instances would need a filter by name. The look
- * answers for all machines or for none.
+ * Reads each instance separately. The only list call for selected instances would need a filter by name. Leaves out
+ * instances whose read failed.
  *
- * @throws Unavailable, PermissionDenied, Refused
+ * @throws Unavailable, PermissionDenied, Refused, if every read failed
  */
 export const lookAtMachines = (
   clients: ComputeClients,
   machines: readonly MachineId[],
   scope: { readonly disks: boolean },
   signal: AbortSignal,
-): Promise<readonly MachineFacts[]> => {
-  const limit = pLimit(AT_ONCE);
-  return Promise.all([...new Set(machines)].map((machine) => limit(() => lookAt(clients, machine, scope, signal))));
-};
+): Promise<readonly MachineFacts[]> => lookAtEach(machines, (machine) => lookAt(clients, machine, scope, signal));
 
 const lookAt = async (
   clients: ComputeClients,

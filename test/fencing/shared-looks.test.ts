@@ -197,14 +197,22 @@ describe('looks that arrive while another one is being answered', () => {
     expect(calls.map(({ machines }) => machines)).toEqual([['m-1'], ['m-2', 'm-3'], ['m-2']]);
   });
 
-  it('all fail if the cloud does not answer, because that is the fault of no machine', async () => {
+  it('are sent one by one if the call fails because a machine is in a zone that does not answer', async () => {
+    const gone = new Unavailable('no response');
+    const { calls, looks } = looksAt((call) => (call.machines.includes('m-2') ? gone : everyFact(call)));
+    const all = ['m-1', 'm-2', 'm-3'].map((id) => looks.look(id, true, never));
+    expect(await outcomesOf(all)).toEqual(['answered', gone, 'answered']);
+    expect(calls.map(({ machines }) => machines)).toEqual([['m-1'], ['m-2', 'm-3'], ['m-2'], ['m-3']]);
+  });
+
+  it('all fail if the cloud does not answer about any of them', async () => {
     const gone = new Unavailable('no response');
     const { calls, looks } = looksAt(() =>
       calls.length === 1 ? everyFact({ machines: ['m-1'], disks: true, mono: 0 }) : gone,
     );
     const all = ['m-1', 'm-2', 'm-3'].map((id) => looks.look(id, true, never));
     expect(await outcomesOf(all)).toEqual(['answered', gone, gone]);
-    expect(calls).toHaveLength(2);
+    expect(calls).toHaveLength(4);
   });
 
   it('all end when the invocation ends', async () => {

@@ -129,6 +129,21 @@ describe('the order of a sweep', () => {
     ]);
   });
 
+  it('is known for the machines about which the cloud answers', async () => {
+    const looked: (readonly string[])[] = [];
+    const look: Ports['cloud']['look'] = async (machines) => {
+      looked.push(machines);
+      const answered = machines.filter((id) => id !== 'm-1');
+      if (answered.length === 0) throw new Unavailable('its zone does not answer');
+      return answered.map((id) => machine({ machine: id, ...(id === 'm-2' ? running : off) }));
+    };
+    await swept(stage([suspect('node-1'), suspect('node-2'), suspect('node-3')], {}, { cloud: { look } }));
+    expect(looked.slice(0, 2)).toEqual([
+      ['m-1', 'm-2', 'm-3'],
+      ['m-3', 'm-1', 'm-2'],
+    ]);
+  });
+
   it('is random if the cloud does not answer, and each machine is looked at', async () => {
     const look = () => Promise.reject(new Unavailable('slow'));
     const one = stage([suspect('node-1', fencing()), suspect('node-2')], {}, { cloud: { look } });

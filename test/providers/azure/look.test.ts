@@ -266,6 +266,15 @@ describe('a look that ARM does not answer', () => {
     },
   );
 
+  it('leaves out the machine that does not answer, whose own look then says why', async () => {
+    const world = azureWorld();
+    const [one, silent, other] = [addMachine(world), addMachine(world), addMachine(world)];
+    const mishap = { kind: 'error', code: 'AuthorizationFailed', status: 403 } as const;
+    addFault(world.parts.azure, { path: `/${silent.split('/').at(-1) ?? ''}`, times: 2, mishap });
+    expect((await lookOnce(world, [one, silent, other])).map(({ machine }) => machine)).toEqual([one, other]);
+    await expect(lookOnce(world, [silent])).rejects.toBeInstanceOf(PermissionDenied);
+  });
+
   it('is an error if only a disk does not answer', async () => {
     const world = azureWorld();
     const id = addMachine(world);

@@ -194,6 +194,14 @@ describe('a look that Compute Engine does not answer', () => {
     await expect(look(world, [path], true)).rejects.toBeInstanceOf(Unavailable);
   });
 
+  it('leaves out the instance that does not answer, whose own look then says why', async () => {
+    const world = gceWorld();
+    const [one, silent, other] = [addInstance(world), addInstance(world), addInstance(world)];
+    addFault(world.parts.gce, { path: silent, times: 2, mishap: { kind: 'error', reason: 'forbidden', status: 403 } });
+    expect((await look(world, [one, silent, other])).map(({ machine }) => machine)).toEqual([one, other]);
+    await expect(look(world, [silent])).rejects.toBeInstanceOf(PermissionDenied);
+  });
+
   it('is an error in a zone that does not exist, and missing in a project that may not exist', async () => {
     const world = gceWorld();
     await expect(look(world, ['projects/my-project/zones/mars-north1-a/instances/n'])).rejects.toBeInstanceOf(Refused);
