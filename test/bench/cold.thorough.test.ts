@@ -20,7 +20,7 @@ const needed: Readonly<Record<string, readonly string[]>> = { gcp: ['internal/de
  */
 const most: Readonly<Record<string, { readonly files: number; readonly bytes: number }>> = {
   aws: { files: 26, bytes: 484_000 },
-  azure: { files: 26, bytes: 923_000 },
+  azure: { files: 26, bytes: 924_000 },
   gcp: { files: 22, bytes: 1_041_000 },
 };
 
