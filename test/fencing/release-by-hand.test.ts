@@ -189,6 +189,14 @@ describe('a release by hand', () => {
     });
   });
 
+  it('names no boot of a machine that stops if the cloud did not name one before either', () => {
+    const node = marked({ phase: 'fenced', generation: null, released: ago(630_000) }, { taints: PARKED });
+    const found = machine({ power: 'stopping', generation: null });
+    expect(decide(release(view({ machine: found, cluster: cluster({ node }) }), 'checked'))).toMatchObject({
+      step: { record: { phase: 'releasing', bootID: '' } },
+    });
+  });
+
   it.each([
     ['leaves a tombstone for the boot in which it began', 'boot-a', machine(), BEFORE],
     [
