@@ -90,6 +90,17 @@ export const lookAfterCases = (harness: () => ClusterHarness): void => {
     expect(await look(machine, null, { attachments: [attachment] })).toMatchObject({ nodeName: null, volumes: [] });
   });
 
+  it('returns such a volume once, under its own Node name, if the machine had several names', async () => {
+    const [machine, one, other] = [fresh('i'), fresh('node'), fresh('node')];
+    const names = [await attached(machine, one), await attached(machine, other)];
+    const { volumes } = await look(machine, null);
+    expect(volumes).toHaveLength(2);
+    const again = await look(machine, null, { volumesLeft: volumes });
+    expect(again.volumes).toHaveLength(2);
+    expect(again.volumes).toContainEqual(expect.objectContaining({ node: one, persistentVolume: names[0] }));
+    expect(again.volumes).toContainEqual(expect.objectContaining({ node: other, persistentVolume: names[1] }));
+  });
+
   it('names an object in a record that cannot exist, because of its name', async () => {
     const [machine, name] = [fresh('i'), fresh('node')];
     const volumes = [{ driver: DRIVER, handle: fresh('vol'), persistentVolume: '..', attachment: '' }];
