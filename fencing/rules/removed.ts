@@ -158,8 +158,7 @@ export const removedByHand: Rule = (view) => {
   const recorded = currentRecord(view) ?? liftedRecord(view, node);
   const fence = recorded?.fence ?? node.taintedFor?.fence ?? remembered?.fence ?? node.label ?? undefined;
   if (!removed || fence === undefined) return refuseStrayRecord(view, node);
-  return takeStep(
-    { do: 'set-tombstone', node: targetNode(node), tombstone: fenceInBoot(fence, node, machine) },
-    removed,
-  );
+  // If the cloud does not know the machine at present, the record still names the boot that was fenced.
+  const boot = machine.generation === null ? (recorded ?? remembered ?? machine) : machine;
+  return takeStep({ do: 'set-tombstone', node: targetNode(node), tombstone: fenceInBoot(fence, node, boot) }, removed);
 };

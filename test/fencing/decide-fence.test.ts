@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../fencing/rules/decide.ts';
+import { removedByHand } from '../../fencing/rules/removed.ts';
 import { fenceInBoot } from '../../fencing/model/cluster-facts.ts';
 import { defaultPolicy } from '../../fencing/model/policy.ts';
 import type { Step } from '../../fencing/model/steps.ts';
@@ -128,6 +129,16 @@ describe('the mark', () => {
     expect(said(view({ cluster: cluster({ node: marked({}, { taints, tombstone: buried }) }) }))).toBe(
       'refused taint-removed-by-hand',
     );
+  });
+  it('leaves a tombstone for the boot of the record if the cloud does not know the machine at present', () => {
+    const forgotten = machine({ power: 'missing', generation: null });
+    const left = (change: Partial<View>, node = marked({}, { taints: PARKED })) =>
+      removedByHand(view({ machine: forgotten, cluster: cluster({ node }), ...change }));
+    expect(left({})).toMatchObject({ step: { do: 'set-tombstone', tombstone: buried } });
+    const bare = node({ taints: PARKED });
+    expect(left({ remembered: record() }, bare)).toMatchObject({ step: { tombstone: buried } });
+    const unnamed = fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: null });
+    expect(left({}, node({ label: 'run.1' }))).toMatchObject({ step: { tombstone: unnamed } });
   });
 });
 

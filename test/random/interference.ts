@@ -1,5 +1,5 @@
 import type { V1Node } from '@kubernetes/client-node/dist/gen/index.js';
-import { isOfUnknownBoot } from '../../fencing/model/cluster-facts.ts';
+import { type FenceInBoot, fenceInBoot, isOfUnknownBoot } from '../../fencing/model/cluster-facts.ts';
 import { nodeFacts } from '../../kubernetes/node-facts.ts';
 import { bootOf, uidOf } from './cluster-objects.ts';
 import { fencesOn, hasOnlyLabel, isFenced } from './fence-on-node.ts';
@@ -75,6 +75,8 @@ export interface Interference {
   readonly unfencedFor: (node: V1Node) => number;
   /** Whether a run may conclude that a person removed a fence of the Node in the present boot. */
   readonly mayHaveRemovedFence: (node: V1Node) => boolean;
+  /** Whether this tombstone is about an earlier boot, which the record on the Node names. Then it has no effect. */
+  readonly isOfEarlierBoot: (node: V1Node, tombstone: FenceInBoot) => boolean;
   /** Whether the tombstone of the Node is of the boot that has ended, or of the present one if none has ended. */
   readonly hasPresentTombstone: (node: V1Node) => boolean;
 }
@@ -159,6 +161,12 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
     const begun = fencesOn(node).flatMap((fence) => fences.get(fence) ?? []);
     return begun.some((one) => one.launch === launchOf(node) && isFoundByCommand(acceptance, one));
   };
+  /** The boot of the record's fence, if the tombstone is about that boot, and the cloud knew it. */
+  const recordedLaunch = (node: V1Node, { boot }: FenceInBoot): number | undefined => {
+    const { record } = nodeFacts(node, []);
+    if (!record || record.generation === null) return undefined;
+    return boot === fenceInBoot(record.fence, record, record).boot ? fences.get(record.fence)?.launch : undefined;
+  };
   const changedFor = (node: V1Node): number => now() - (changes.get(uidOf(node))?.at ?? -Infinity);
   return {
     noteChange: (node) => noteChange(node),
@@ -184,7 +192,9 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
     notePatch: (before, after, machine) => {
       if (isFenced(before)) fencedAt.set(uidOf(before), now());
       const key = tombstoneKey(after);
-      if (key !== null && key !== tombstoneKey(before) && machine) tombstones.set(key, endedBootOf(machine));
+      const { tombstone } = nodeFacts(after, []);
+      if (key !== null && tombstone && key !== tombstoneKey(before) && machine)
+        tombstones.set(key, recordedLaunch(before, tombstone) ?? endedBootOf(machine));
     },
     noteSweptNode: (node) => {
       const machine = cluster.machineOfNode.get(uidOf(node));
@@ -200,6 +210,10 @@ export const createInterference = ({ now, cluster, readLasts, acceptedFor }: Wor
     },
     changedFor,
     unfencedFor: (node) => Math.min(changedFor(node), now() - (fencedAt.get(uidOf(node)) ?? -Infinity)),
+    isOfEarlierBoot: (node, tombstone) => {
+      const launch = recordedLaunch(node, tombstone);
+      return launch !== undefined && launch !== launchOf(node);
+    },
     mayHaveRemovedFence: (node) => labelMayMeanRemoval(node) || isChanged(node) || isEndedByCommand(node),
     hasPresentTombstone: (node) => {
       const { tombstone, bootID } = nodeFacts(node, []);

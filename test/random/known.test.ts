@@ -322,3 +322,9 @@ test('a mark that only moves the quarantine to the present boot needs no place (
 test('a tombstone and a changed record of an earlier boot do not count as a fence (seed 3400314093)', async () => {
   expect(failureOf(await play(takenOverPlanFor(3_400_314_093)))).toBeNull();
 });
+
+// A person removed our taint, the machine was started and stopped again before its kubelet posted, and the cloud then
+// falsely did not know the machine. The tombstone named no boot of the cloud, so it also applied to the second stop.
+test('a removal applies to the boot of the record if the cloud does not name one (seed 3700002266)', async () => {
+  expect(failureOf(await play(takenOverPlanFor(3_700_002_266)))).toBeNull();
+});

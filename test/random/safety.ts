@@ -274,7 +274,8 @@ export const createSafety = ({
       fail('nothing-of-another-boot', `${step.do} was decided for ${step.node.bootID} and meets ${bootOf(node)}`);
   };
   const notSpurious = (step: Step, node: V1Node): void => {
-    if (step.do === 'set-tombstone' && step.tombstone !== null && !interference.mayHaveRemovedFence(node))
+    if (step.do !== 'set-tombstone' || step.tombstone === null) return;
+    if (!interference.mayHaveRemovedFence(node) && !interference.isOfEarlierBoot(node, step.tombstone))
       fail('removed-stays-removed', `${nameOf(node)} gets a tombstone, although nobody changed its fence in this boot`);
   };
   const patches = (before: V1Node, after: V1Node, step: Step): void => {
