@@ -20,7 +20,8 @@ import {
 import { mark, isUnmarked, hasWorkReturned } from './mark.ts';
 import { removedByHand } from './removed.ts';
 import { deletePods } from './pods.ts';
-import { acceptedByPerson, removeTombstone, endRequestedRelease, releaseReturned } from './release.ts';
+import { removeTombstone, endRequestedRelease, releaseReturned } from './release.ts';
+import { acceptedByPerson } from './release-by-hand.ts';
 import type { Decision, Rule, View } from './view.ts';
 
 /** Applies the rule only before a fence has begun, or if it must begin again for a later boot. */

@@ -420,14 +420,14 @@ export const variants: readonly Variant[] = [
   ),
   edited(
     'a release with --accept leaves no tombstone',
-    'fencing/rules/release.ts',
+    'fencing/rules/release-by-hand.ts',
     ['isOver ? null : fenceInBoot(record.fence, record, record)', 'isOver ? null : null'],
     'accepted',
     'removed-stays-removed',
   ),
   edited(
     'a release with --accept takes one read of a state that a starting machine shows, too',
-    'fencing/rules/release.ts',
+    'fencing/rules/release-by-hand.ts',
     ['  if (pending) return pending;\n', ''],
     'azure-torn-and-accepted',
     'removed-stays-removed',
@@ -458,14 +458,14 @@ export const variants: readonly Variant[] = [
   ),
   edited(
     'a release with --accept leaves a tombstone although the machine starts',
-    'fencing/rules/release.ts',
+    'fencing/rules/release-by-hand.ts',
     ['hasEnded ? { bootID: ENDED }', "view.machine.power === 'running' ? { bootID: ENDED }"],
     'left-parked-and-accepted',
     'recovery',
   ),
   edited(
     'a release with --accept names the present boot if the record is lost, although the machine has started',
-    'fencing/rules/release.ts',
+    'fencing/rules/release-by-hand.ts',
     ['hasEnded ? { bootID: ENDED }', 'hasEnded && view.cluster.node?.record ? { bootID: ENDED }'],
     'left-parked-with-another-phase-and-accepted',
     'recovery',
