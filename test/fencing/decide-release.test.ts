@@ -4,13 +4,14 @@ import { timing } from '../../fencing/model/policy.ts';
 import { decide } from '../../fencing/rules/decide.ts';
 import type { Power } from '../../fencing/model/machine.ts';
 import { because } from '../../fencing/model/reason.ts';
-import type { FenceRecord } from '../../fencing/model/record.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
 import {
   ago,
   attachedAtMark,
   attachment,
+  back,
+  BEFORE,
   cluster,
   machine,
   marked,
@@ -20,24 +21,14 @@ import {
   PARKED,
   pod,
   record,
+  returned,
   view,
   volume,
 } from './view-builder.ts';
 
 const up = machine({ power: 'running', generation: 'boot-2', disks: [] });
-/** The machine has booted under a fence whose out-of-service taint was removed 10 minutes ago. */
-const back = (nodeChange: Partial<NodeFacts> = {}, change: Partial<FenceRecord> = {}) =>
-  marked({ phase: 'fenced', released: ago(600_000), ...change }, { bootID: 'boot-b', taints: PARKED, ...nodeChange });
-const returned = (change: Partial<ClusterFacts> = {}, rest: Partial<View> = {}) =>
-  view({
-    machine: up,
-    cluster: cluster({ node: back(), pods: [], volumes: [], lease: ago(3_000), ...change }),
-    ...rest,
-  });
 const ofDriver = (value: string) => ({ source: 'csiNode', driver: 'a-driver', value }) as const;
 const ofBoot = (bootID: string) => fenceInBoot('run.1', { bootID }, { generation: 'boot-1' });
-/** The boot that was fenced before `back`. */
-const BEFORE = ofBoot('boot-a');
 const paused = { surroundings: { ...cluster().surroundings, paused: 'audit' } };
 
 describe('our out-of-service taint', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fenceInBoot, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
+import type { NodeFacts } from '../../fencing/model/cluster-facts.ts';
 import type { MachineFacts, Power } from '../../fencing/model/machine.ts';
 import { timing } from '../../fencing/model/policy.ts';
 import type { FenceRecord } from '../../fencing/model/record.ts';
@@ -7,17 +7,28 @@ import { decide } from '../../fencing/rules/decide.ts';
 import { liftOutlivedTaint } from '../../fencing/rules/lift.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { ago, cluster, machine, marked, node, NOW, PARKED, pod, record, view, volume } from './view-builder.ts';
+import {
+  ago,
+  back,
+  BEFORE,
+  cluster,
+  machine,
+  marked,
+  node,
+  NOW,
+  PARKED,
+  pod,
+  record,
+  view,
+  volume,
+} from './view-builder.ts';
 
 /** Each condition of the lift and of the release, one by one. */
 
 const OURS = { outOfService: true, ours: true, quarantine: true };
-const BEFORE = fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' });
 
 const up = (change: Partial<MachineFacts> = {}) =>
   machine({ power: 'running', generation: 'boot-2', disks: [], ...change });
-const back = (change: Partial<NodeFacts> = {}, recorded: Partial<FenceRecord> = {}) =>
-  marked({ phase: 'fenced', released: ago(600_000), ...recorded }, { bootID: 'boot-b', taints: PARKED, ...change });
 /** The machine has booted under a fence. */
 const returned = (standing: NodeFacts, change: Partial<View['cluster']> = {}, rest: Partial<View> = {}): View =>
   view({

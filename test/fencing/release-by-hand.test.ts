@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import { type ClusterFacts, fenceInBoot, type NodeFacts } from '../../fencing/model/cluster-facts.ts';
-import type { FenceRecord } from '../../fencing/model/record.ts';
 import { decide } from '../../fencing/rules/decide.ts';
 import type { View } from '../../fencing/rules/view.ts';
 import { said } from './said.ts';
-import { ago, cluster, machine, marked, node, NOW, PARKED, record, view } from './view-builder.ts';
+import {
+  ago,
+  back,
+  BEFORE,
+  cluster,
+  machine,
+  marked,
+  node,
+  NOW,
+  PARKED,
+  record,
+  returned,
+  view,
+} from './view-builder.ts';
 
 /** A person requests a release, with or without a statement. */
-
-/** The machine has booted under a fence whose out-of-service taint was removed 10 minutes ago. */
-const back = (nodeChange: Partial<NodeFacts> = {}, change: Partial<FenceRecord> = {}) =>
-  marked({ phase: 'fenced', released: ago(600_000), ...change }, { bootID: 'boot-b', taints: PARKED, ...nodeChange });
-const returned = (change: Partial<ClusterFacts> = {}) =>
-  view({
-    machine: machine({ power: 'running', generation: 'boot-2', disks: [] }),
-    cluster: cluster({ node: back(), pods: [], volumes: [], lease: ago(3_000), ...change }),
-  });
-/** The boot that was fenced before `back`. */
-const BEFORE = fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' });
 
 describe('a release by hand', () => {
   const seen = (firstFence: string | null, fence = 'other.1'): View =>

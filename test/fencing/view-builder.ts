@@ -1,12 +1,13 @@
-import type {
-  AttachmentFacts,
-  SurveyOfClusters,
-  ClusterFacts,
-  NodeFacts,
-  OptOut,
-  PodFacts,
-  VolumeFacts,
-  VolumeLeft,
+import {
+  type AttachmentFacts,
+  type SurveyOfClusters,
+  type ClusterFacts,
+  fenceInBoot,
+  type NodeFacts,
+  type OptOut,
+  type PodFacts,
+  type VolumeFacts,
+  type VolumeLeft,
 } from '../../fencing/model/cluster-facts.ts';
 import { emptyMemory } from '../../fencing/loop/state.ts';
 import type { Admission } from '../../fencing/model/ledger.ts';
@@ -228,3 +229,17 @@ export const view = (change: Partial<View> = {}): View => ({
   now: { wall: NOW, mono: 1_000 },
   ...change,
 });
+
+/** The machine has booted under a fence whose out-of-service taint was removed 10 minutes ago. */
+export const back = (nodeChange: Partial<NodeFacts> = {}, change: Partial<FenceRecord> = {}): NodeFacts =>
+  marked({ phase: 'fenced', released: ago(600_000), ...change }, { bootID: 'boot-b', taints: PARKED, ...nodeChange });
+
+export const returned = (change: Partial<ClusterFacts> = {}, rest: Partial<View> = {}): View =>
+  view({
+    machine: machine({ power: 'running', generation: 'boot-2', disks: [] }),
+    cluster: cluster({ node: back(), pods: [], volumes: [], lease: ago(3_000), ...change }),
+    ...rest,
+  });
+
+/** The boot that was fenced before `back`. */
+export const BEFORE = fenceInBoot('run.1', { bootID: 'boot-a' }, { generation: 'boot-1' });

@@ -141,7 +141,7 @@ it('a person ends all fences, and a record that nobody can read is on a Node tha
   expect(await releaseFenced(fenced, statement, commandOver(incident, {}))).toMatchObject({ outcome: 'released' });
 });
 
-describe('a person ends the fence of a Node whose annotations are full', () => {
+describe('the release of a Node whose annotations are full', () => {
   const filled = async (kept: readonly string[]): Promise<Incident> => {
     const incident = stopped();
     const { world, scene } = incident;
@@ -156,13 +156,13 @@ describe('a person ends the fence of a Node whose annotations are full', () => {
     return incident;
   };
 
-  it('with a shorter record in the place of the present one', async () => {
+  it('writes a shorter record over the present one', async () => {
     const incident = await filled([RECORD_ANNOTATION]);
     expect(await run(releaseOf(incident), portsOver(incident.world))).toMatchObject({ outcome: 'released' });
     expect(labelOf(incident)).toMatch(/^run\.1_removed_/);
   });
 
-  it('and learns what to do if there is no room for a record', async () => {
+  it('says what to do if there is no room for a record', async () => {
     const incident = await filled([]);
     expect(await run(releaseOf(incident), portsOver(incident.world))).toMatchObject({
       outcome: 'failed',
